@@ -4,10 +4,12 @@ A server, a file or a model may nest values deeper than any JSON library writes 
 which no file and no terminal can hold, write integers that Python refuses, or break off in the middle. pydantic-core
 reads all but the odd ones; those `json` reads. `json_value` gives the value as it is, `parse_json` puts right what
 cannot be held: what lies deeper than `MAX_DEPTH` becomes its JSON text. A lone surrogate becomes U+FFFD in both.
+`encode` and `canonical` write.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -202,9 +204,23 @@ def is_too_deep(value: Any) -> bool:
     return True
 
 
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON, hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
 def without_lone_surrogates(text: str) -> str:
     """The text with each half of a surrogate pair as U+FFFD."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _LONE_SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def with_whole_pairs(text: str) -> str:

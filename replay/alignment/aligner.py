@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges, with_nothing_given
@@ -31,7 +31,6 @@ from replay.records.alignment import (
 
 if TYPE_CHECKING:
     from replay.alignment.matching import Vectors
-
 
 Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By task id, then by the call's position."""
@@ -104,7 +103,8 @@ def align_model(
     found = set(pairs.values())
     missing = tuple(sorted(task for task in reference.tasks if task not in pairs))
     extra = tuple(sorted(task for task in results.tasks if task not in found))
-    nothing = [_nothing_found(reference.tasks[task], settings) for task in missing]
+    empty = SignedTask("", None, (), (), ())  # a missing task is scored as if the model had called nothing
+    nothing = [align_task(reference.tasks[task], empty, (), settings) for task in missing]
     model = _model(results, settings, tasks, nothing, judges)
     return Alignment(model.model_copy(update={"missing": missing, "extra": extra}), tuple(tasks), blocks)
 
@@ -159,19 +159,13 @@ def match_set(reference: SignedTask, predicted: SignedTask, matches: Iterable[Ma
     )
 
 
-def _nothing_found(reference: SignedTask, settings: AlignmentSettings) -> AlignedTask:
-    """A task without a prediction, scored as if the model had called nothing."""
-    empty = SignedTask(reference.id, reference.type, (), (), ())
-    return align_task(reference, empty, (), settings)
-
-
 def _model(
     results: Results, settings: AlignmentSettings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
 ) -> AlignedModel:
     judge = judges.of_model(results.names, [task.id for task in tasks])
     found, with_missing = _aggregate(tasks, settings), _aggregate([*tasks, *nothing], settings)
     judge_with_missing = with_nothing_given(judge, len(tasks), len(nothing))
-    kinds = Counter(call.kind for task in tasks for call in task.calls)
+    kinds, outcomes = Counter(call.kind for task in tasks for call in task.calls), results.outcomes
     return AlignedModel(
         file=results.file,
         files=results.files or None,
@@ -192,7 +186,9 @@ def _model(
         types=_types(tasks, results.names, judges, settings),
         classes=dict(sorted(kinds.items())),
         mcpeval=mean_of([task.mcpeval for task in tasks]),
-        mcpbench=None if results.outcomes is None else mcpbench(_all(results.outcomes)),
+        mcpbench=None
+        if outcomes is None
+        else mcpbench(outcome for calls in outcomes.values() for outcome in calls.values()),
         judge=judge,
         judge_with_missing=judge_with_missing,
     )
@@ -214,10 +210,6 @@ def _types(
         found = _aggregate(group, settings)
         rows.append(TypeRow(type=kind, aggregate=found, judge=judge, average_score=task_average(found, judge)))
     return tuple(sorted(rows, key=lambda row: (row.average_score, row.type)))
-
-
-def _all(outcomes: Outcomes) -> Iterable[Outcome]:
-    return (outcome for calls in outcomes.values() for outcome in calls.values())
 
 
 def group_by_model(reference: Reference, results: Sequence[Results]) -> list[Results]:
@@ -269,30 +261,15 @@ def sweep(alignment: Alignment) -> tuple[SweepRow, ...]:
 
     For each tau_weak the assignment is solved anew; a tau_strong only counts the pairs that are at least so similar.
     """
-    return (*_weak(alignment), *_strong(alignment))
-
-
-def _weak(alignment: Alignment) -> Iterator[SweepRow]:
-    for value in VALUES:
-        matches = (match(blocks, value) for blocks in alignment.blocks.values())
-        yield _row(alignment, "tau_weak", value, sum(map(len, matches)))
-
-
-def _strong(alignment: Alignment) -> Iterator[SweepRow]:
-    for value in VALUES:
-        yield _row(alignment, "tau_strong", value, sum(_at_least(task.matches, value) for task in alignment.tasks))
-
-
-def _at_least(matches: Iterable[MatchTriple], value: float) -> int:
-    return sum(similarity >= value for _, _, similarity in matches)
-
-
-def _row(alignment: Alignment, threshold: str, value: float, pairs: int) -> SweepRow:
     counts = alignment.model.aggregate
-    return SweepRow(
-        threshold="tau_weak" if threshold == "tau_weak" else "tau_strong",
-        value=value,
-        pairs=pairs,
-        recall=pairs / counts.total_gt_calls if counts.total_gt_calls else 0.0,
-        precision=pairs / counts.total_pred_calls if counts.total_pred_calls else 0.0,
-    )
+    similarities = [similarity for task in alignment.tasks for _, _, similarity in task.matches]
+
+    def row(threshold: Literal["tau_weak", "tau_strong"], value: float, pairs: int) -> SweepRow:
+        recall = pairs / counts.total_gt_calls if counts.total_gt_calls else 0.0
+        precision = pairs / counts.total_pred_calls if counts.total_pred_calls else 0.0
+        return SweepRow(threshold=threshold, value=value, pairs=pairs, recall=recall, precision=precision)
+
+    weak = [
+        row("tau_weak", tau, sum(len(match(blocks, tau)) for blocks in alignment.blocks.values())) for tau in VALUES
+    ]
+    return (*weak, *(row("tau_strong", tau, sum(value >= tau for value in similarities)) for tau in VALUES))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from replay.alignment.encoder import Encoder
     from replay.alignment.matching import Vectors
 
-
 Progress: TypeAlias = Callable[[int, int], None]
 """Told how many texts of how many are done, while the model works."""
 

@@ -44,7 +44,12 @@ class Judges:
     def mean(self, names: Sequence[str], ids: Iterable[str]) -> JudgeScores | None:
         """The mean over tasks, of each score over those that have it."""
         found = [scores for scores in (self._find(names, identifier) for identifier in ids) if scores]
-        return JudgeScores(**{name: _mean(found, name) for name in _FIELDS}) if found else None
+        given = {name: [value for judge in found if (value := getattr(judge, name)) is not None] for name in _FIELDS}
+        return (
+            JudgeScores(**{name: sum(values) / len(values) if values else None for name, values in given.items()})
+            if found
+            else None
+        )
 
     def unknown(self, names: Iterable[str], ids: Iterable[str]) -> tuple[str, ...]:
         """What scores were given for that is neither a model nor a task here."""
@@ -61,7 +66,6 @@ class Judges:
 
 
 _MAX_BYTES: Final = 64_000_000
-
 
 TRIMMED_FROM: Final = 4
 """So many raw scores of a task there must be for the smallest and the largest to be dropped."""
@@ -83,8 +87,7 @@ def with_nothing_given(judge: JudgeScores | None, tasks: int, missing: int) -> J
     if judge is None or not missing:
         return judge
     share = tasks / (tasks + missing)
-    scores = {name: None if (score := getattr(judge, name)) is None else score * share for name in _FIELDS}
-    return JudgeScores(**scores)
+    return JudgeScores(**{name: score and score * share for name, score in judge if name in _FIELDS})
 
 
 def read_judges(paths: Iterable[Path], models: Iterable[str]) -> Judges:
@@ -158,8 +161,3 @@ def _share(value: Any, name: str, path: Path, place: str) -> float | None:
 
 def _is_share(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
-
-
-def _mean(scores: Sequence[JudgeScores], name: str) -> float | None:
-    known = [value for judge in scores if (value := getattr(judge, name)) is not None]
-    return sum(known) / len(known) if known else None

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Flags: TypeAlias = NDArray[np.bool_]
     Vectors: TypeAlias = Mapping[str, NDArray[np.float32]]
 
-
 UNITS = 1_000_000
 """Similarities are compared in millionths; the encoder's own noise is up to 2.5e-7."""
 

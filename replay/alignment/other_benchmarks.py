@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from rapidfuzz.distance import LCSseq
+
 from replay.alignment.tasks import SignedCall
 from replay.records import Outcome
 from replay.records.alignment import McpBenchRates, McpEvalScores
@@ -21,12 +23,12 @@ _NEAR_NUMBER = 0.2
 def mcpeval(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) -> McpEvalScores:
     """Both matches of one task. Both sides empty is 1 and success, one side empty is 0."""
     if not reference or not predicted:
-        return _all(1.0 if not reference and not predicted else 0.0)
+        return McpEvalScores(**dict.fromkeys(McpEvalScores.model_fields, float(not reference and not predicted)))
     pairs = [
         (expected, given) for expected, given in zip(reference, predicted, strict=False) if expected.name == given.name
     ]
     name = len(pairs) / len(reference)
-    order = _common_length([call.name for call in reference], [call.name for call in predicted]) / len(reference)
+    order = LCSseq.similarity([call.name for call in reference], [call.name for call in predicted]) / len(reference)
     strict = [strict_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
     flexible = [flexible_credit(_parameters(expected), _parameters(given)) for expected, given in pairs]
     foreign = {call.name for call in predicted} - {call.name for call in reference}
@@ -60,7 +62,7 @@ def strict_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) ->
 
 def flexible_credit(reference: Mapping[str, Any], predicted: Mapping[str, Any]) -> float:
     """Mean credit over the reference's parameters that are not null and not empty: 1 for near, 0.5 for present."""
-    counted = [name for name, value in reference.items() if value is not None and not _is_empty(value)]
+    counted = [name for name, value in reference.items() if value is not None and value not in ([], {}, "")]
     return _credit(reference, predicted, counted, near_enough, 0.5)
 
 
@@ -121,31 +123,12 @@ def _float(value: float) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _is_empty(value: Any) -> bool:
-    return isinstance(value, list | dict | str) and not value
-
-
-def _common_length(reference: Sequence[str], predicted: Sequence[str]) -> int:
-    """Length of the longest common subsequence."""
-    previous = [0] * (len(predicted) + 1)
-    for left in reference:
-        row = [0]
-        for column, right in enumerate(predicted):
-            row.append(previous[column] + 1 if left == right else max(previous[column + 1], row[column]))
-        previous = row
-    return previous[-1]
-
-
 def _overall(name: float, parameters: float, order: float) -> float:
     return WEIGHTS["name"] * name + WEIGHTS["parameters"] * parameters + WEIGHTS["order"] * order
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-def _all(value: float) -> McpEvalScores:
-    return McpEvalScores(**dict.fromkeys(McpEvalScores.model_fields, value))
 
 
 def mcpbench(outcomes: Iterable[Outcome] | Mapping[Outcome, int]) -> McpBenchRates:

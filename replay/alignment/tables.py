@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from replay.alignment.aligner import Alignment
 from replay.alignment.matching import Block
 from replay.alignment.metrics import overall_columns, task_columns
-from replay.alignment.tasks import Reference, SignedCall, SignedTask
+from replay.alignment.tasks import Reference, SignedTask
 from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import (
     COLUMNS,
@@ -21,7 +21,6 @@ from replay.records.alignment import (
     Candidate,
     JudgeScores,
     McpEvalScores,
-    MetricRange,
     MissedCall,
     ReferenceFault,
     SweepRow,
@@ -72,7 +71,8 @@ def ties_line(model: AlignedModel) -> str:
         return head
     over = "over some of the best assignments" if ties.incomplete else "over all best assignments"
     ranges = ((METRICS[name].label, getattr(ties, name)) for name in STEP_METRICS)
-    return f"{head}; {over}: {', '.join(f'{name} {_span(values)}' for name, values in ranges)}"
+    spans = (f"{name} {values.least:.4f}-{values.greatest:.4f}" for name, values in ranges)
+    return f"{head}; {over}: {', '.join(spans)}"
 
 
 def by_type(model: AlignedModel) -> str:
@@ -199,10 +199,6 @@ def _definitions(first: AlignedModel, columns: str) -> str:
     )
 
 
-def _span(values: MetricRange) -> str:
-    return f"{values.least:.4f}-{values.greatest:.4f}"
-
-
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
@@ -249,32 +245,20 @@ def explain(alignment: Alignment, reference: SignedTask, predicted: SignedTask) 
 def _calls(side: str, task: SignedTask) -> Iterator[str]:
     yield f"{'reference' if side == 'R' else 'predicted'} calls ({side})"
     for call in task.calls:
-        yield f"  {side}{call.index}  {call.position}  {_name(call)}  {one_line(call.signature, _ARGUMENTS_WIDTH)}"
-
-
-def _name(call: SignedCall) -> str:
-    return one_line(call.name) or "(no name)"
+        name, signature = one_line(call.name) or "(no name)", one_line(call.signature, _ARGUMENTS_WIDTH)
+        yield f"  {side}{call.index}  {call.position}  {name}  {signature}"
 
 
 def _matrix(block: Block, task: AlignedTask) -> str:
     """A row a reference call, a column a predicted one; chosen pairs in brackets."""
-    chosen = {(row_call, column_call) for row_call, column_call, _ in task.matches}
-    rows = [
-        [
-            f"R{row_call}",
-            *(
-                _cell(value, (row_call, column_call) in chosen)
-                for column_call, value in zip(block.predicted, row, strict=True)
-            ),
-        ]
-        for row_call, row in zip(block.reference, block.similarity.tolist(), strict=True)
-    ]
+    chosen = {(row, column) for row, column, _ in task.matches}
+    rows = []
+    for row, similarities in zip(block.reference, block.similarity.tolist(), strict=True):
+        pairs = zip(block.predicted, similarities, strict=True)
+        cells = (f"[{value:.4f}]" if (row, column) in chosen else f"{value:.4f} " for column, value in pairs)
+        rows.append([f"R{row}", *cells])
     head = ["", *(f"P{number} " for number in block.predicted)]
     return f"{one_line(block.name) or '(no name)'}\n{score_table(head, rows)}"
-
-
-def _cell(value: float, chosen: bool) -> str:
-    return f"[{value:.4f}]" if chosen else f"{value:.4f} "
 
 
 def _ties(task: AlignedTask) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from replay.errors import InputError
 from replay.formats.results_file import ResultsFile
-from replay.records import Call, JsonObject, Judgement, Outcome, Server, Step, Trajectory
+from replay.records import Call, JsonObject, Judgement, Outcome, Server, Trajectory
 from replay.records.alignment import ReferenceFault
 
 
@@ -47,7 +47,9 @@ def sign(trajectory: Trajectory) -> SignedTask:
     A reply that could not be read as a call at all is in none of the published evaluator's steps, so it is neither a
     call nor, where it stands alone, a step.
     """
-    steps = [step for step in trajectory.steps if not _is_illegal_round(step)]
+    steps = [
+        step for step in trajectory.steps if not step.calls or any(call.unreadable != "call" for call in step.calls)
+    ]
     kept = [[call for call in step.calls if call.unreadable != "call"] for step in steps]
     numbered = ((number, call) for number, calls in enumerate(kept) for call in calls)
     return SignedTask(
@@ -68,10 +70,6 @@ def signature(call: Call) -> str:
     if call.arguments is not None:
         return _canonical(call.arguments)
     return "null" if call.raw is None or call.unreadable != "arguments" else _canonical(_value_of(call.raw))
-
-
-def _is_illegal_round(step: Step) -> bool:
-    return bool(step.calls) and all(call.unreadable == "call" for call in step.calls)
 
 
 def _signed(index: int, step: int, call: Call) -> SignedCall:

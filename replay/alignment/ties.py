@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from replay.alignment.matching import UNITS, MatchedBlock
@@ -54,7 +54,10 @@ def task_ties(
     for pairs in _combined(options, count, limit):
         steps = tuple(Pair(reference, predicted, units / UNITS) for reference, predicted, units in pairs)
         values.append(_step_metrics(MatchSet(chosen.calls_per_step, chosen.predicted, steps), definitions))
-    ranges = {name: _range(column) for name, column in zip(STEP_METRICS, zip(*values, strict=True), strict=True)}
+    ranges = {
+        name: MetricRange(least=min(column), greatest=max(column))
+        for name, column in zip(STEP_METRICS, zip(*values, strict=True), strict=True)
+    }
     return TaskTies(assignments=min(count, limit), complete=complete, **ranges)
 
 
@@ -147,8 +150,3 @@ def _possible(states: _States, later: Flags, alone: Flags) -> _States:
 def _step_metrics(matches: MatchSet, definitions: Definitions) -> tuple[float, float, float]:
     order = covered_order if definitions == "published" else recalled_order
     return step_coherence(matches), order(matches), merge_purity(matches)
-
-
-def _range(values: Iterable[float]) -> MetricRange:
-    known = list(values)
-    return MetricRange(least=min(known), greatest=max(known))

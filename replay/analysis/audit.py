@@ -168,7 +168,7 @@ def _examine(run: Run, table: TaskRuns) -> list[_Examined]:
         if not (unjudged[number] or table.runs[number].passed):
             continue
         context = TrajectoryContext.load(run, place, servers)
-        own.faults += environment_faults(context)
+        own.faults += environment_faults(context, table.runs[number].passed)
         if table.runs[number].passed and alone[number] == 1:
             own.unfounded = unfounded(context)
     return examined

@@ -122,7 +122,10 @@ def main() -> NoReturn:
     arguments, verbose = _without(arguments, "--verbose", VERBOSE)
     os.environ.update({VERBOSE: "1"} if verbose else {})
     try:
-        code = _run(arguments)
+        if "_REPLAY_COMPLETE" in os.environ:
+            cli.main(arguments, prog_name="replay")
+        with cli.make_context("replay", arguments) as context:  # `cli.main` takes a broken pipe for a failure
+            code = cli.invoke(context)
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:
@@ -130,14 +133,6 @@ def main() -> NoReturn:
             raise
         code = _report_error(error)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _run(arguments: list[str]) -> object:
-    """Run a verb. Not by `cli.main`, which takes a broken pipe for a failure; but that one handles shell completion."""
-    if "_REPLAY_COMPLETE" in os.environ:
-        return cli.main(arguments, prog_name="replay")
-    with cli.make_context("replay", arguments) as context:
-        return cli.invoke(context)
 
 
 def _without(arguments: list[str], flag: str, variable: str) -> tuple[list[str], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,13 +17,15 @@ from replay.cli.options import (
     files_argument,
     find_missing_findings,
     json_option,
+    judge_option,
     names_option,
+    reference_option,
     run_option,
     strict_option,
     worker_location,
     workers_options,
 )
-from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, without_secrets
+from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, note, without_secrets
 from replay.errors import FormatError, InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from replay.records import Certainty
     from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.unread import Unread, UnreadFile
-    from replay.replayer.pool import WorkerLocation
     from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
@@ -49,12 +50,7 @@ _SHARE = click.FloatRange(0.0, 1.0)
 
 @click.command(epilog=EXAMPLES)
 @files_argument
-@click.option(
-    "--reference",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The file with the reference trajectories, in any format that is read.",
-)
+@reference_option("The file with the reference trajectories, in any format that is read.", required=True)
 @click.option(
     "--definitions",
     type=click.Choice(["published", "equations"]),
@@ -85,13 +81,7 @@ _SHARE = click.FloatRange(0.0, 1.0)
 )
 @workers_options
 @click.option("--no-cache", is_flag=True, help="Neither read nor keep embeddings in the user's cache directory.")
-@click.option(
-    "--judge",
-    "judge_paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable.",
-)
+@judge_option("")
 @click.option("--explain", "explained", metavar="TASK", help="Show a task's similarity matrices and chosen pairs.")
 @click.option("--types", is_flag=True, help="Show each model's tasks by type too, worst first.")
 @click.option("--sweep", "swept", is_flag=True, help="Show what other thresholds would give.")
@@ -131,6 +121,7 @@ def align(
     the classes of the calls, the share of tasks that match the reference as a whole, and last a leaderboard.
     """
     from replay.alignment import AlignmentSettings
+    from replay.replayer.sharing import workers_at
 
     if as_json and as_csv:
         raise UsageError("--json and --csv do not go together")
@@ -146,7 +137,7 @@ def align(
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
-        do_all=context.with_resource(_workers_at(location)) if location else None,
+        do_all=context.with_resource(workers_at(location, note)) if location else None,
     )
     _print(done, explained=explained, types=types, swept=swept, as_json=as_json, as_csv=as_csv)
     inputs.end(strict=strict)
@@ -231,12 +222,6 @@ def _certainties(run: RunStore | None, paths: Sequence[str]) -> Mapping[Certaint
         return {}
     with Run.read(run.path) as opened:
         return certainties(opened.connection, opened.file_ids(paths))
-
-
-def _workers_at(location: WorkerLocation) -> AbstractContextManager[DoAll]:
-    from replay.replayer.sharing import workers_at
-
-    return workers_at(location, lambda text: echo_err(f"note: {text}"))
 
 
 def _reference(path: Path, run: RunStore | None) -> Reference:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,18 @@ import click
 
 from replay.cli.compare import run_among, run_of
 from replay.cli.input_files import InputFiles
-from replay.cli.options import DEFAULT_RUN, fleet_of, fleet_option, json_option, names_option, run_option, strict_option
-from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+from replay.cli.options import (
+    DEFAULT_RUN,
+    fleet_of,
+    fleet_option,
+    json_option,
+    names_option,
+    reference_option,
+    results_argument,
+    run_option,
+    strict_option,
+)
+from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
 
 if TYPE_CHECKING:
     from replay.records.audit import Audit
@@ -30,13 +39,9 @@ _FORMATS = ("text", "json", "markdown", "html")
 
 
 @click.command("audit", epilog=EXAMPLES)
-@click.argument("files", metavar="[RESULTS]...", nargs=-1, type=click.Path(path_type=Path))
+@results_argument
 @run_option("The run file; RESULTS that it does not hold are judged by their recorded answers, and not kept.")
-@click.option(
-    "--reference",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Reference trajectories: a lost task whose reference fails itself is undecided.",
-)
+@reference_option("Reference trajectories: a lost task whose reference fails itself is undecided.")
 @click.option(
     "--verify",
     is_flag=True,
@@ -73,9 +78,7 @@ def audit(
     from replay.reports.audit import render
     from replay.runfile.unread_files import unread_files
 
-    if output is not None:
-        check_free(output, force=force)
-    form = output_format("json" if as_json else form, output, _FORMATS, "text")
+    form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
     files, run_path = run_among(files, run_path)
     inputs = InputFiles(files, names) if files else None
     with run_of(inputs, run_path, None, (), names, with_findings=False) as (run, numbers):
@@ -83,7 +86,7 @@ def audit(
         found = with_unread(audit_run(run, numbers, _faulty_references(reference)), unread)
         if verify:
             found = verified(found, _issued_again(run, found, fleet_path))
-    text = render(found, form, shutil.get_terminal_size((160, 24)).columns)
+    text = render(found, form, stdout_width())
     write_output([text.rstrip("\n") + "\n"], output)
     if inputs is not None:
         inputs.end(strict=strict)

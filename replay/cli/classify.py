@@ -31,7 +31,7 @@ from replay.cli.options import (
     worker_location,
     workers_options,
 )
-from replay.cli.terminal import closed_pipe_ignored, echo_err, typed_command
+from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, typed_command
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from replay.replayer.cassette import Cassette
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options
-    from replay.replayer.pool import WorkerLocation
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (
@@ -153,6 +152,8 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
+    import anyio
+
     from replay.analysis.answer_labels import known_labels
     from replay.replayer.plan import Options
 
@@ -175,7 +176,8 @@ def classify(
         labels=known_labels(fleet),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        _judge(run, inputs, sources, fleet, options, recorded, location)
+        with ended_in_order():
+            anyio.run(judge_with_progress, run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
         _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
@@ -194,31 +196,8 @@ def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
 
 def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
     """The files; those whose servers start are looked through first."""
-    from replay.cli.terminal import ended_in_order
-
     with ended_in_order():
         return inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
-
-
-def _judge(
-    run: Run,
-    inputs: InputFiles,
-    sources: list[Source] | list[ResultsFile],
-    fleet: Fleet | None,
-    options: Options,
-    cassette: Cassette | None,
-    location: WorkerLocation | None,
-) -> None:
-    """Judge the files into the run, which also keeps what could not be read."""
-    import anyio
-
-    from replay.cli.terminal import ended_in_order
-    from replay.runfile.unread_files import save_unread
-
-    with ended_in_order():
-        anyio.run(judge_with_progress, run, inputs, sources, fleet, options, cassette, location)
-    with run.transaction() as db:
-        save_unread(db, inputs.unread, inputs.paths)
 
 
 def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, strict: bool) -> None:

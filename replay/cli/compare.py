@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,9 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from replay.cli.browse import is_run, judge_by_recording
 from replay.cli.input_files import InputFiles
-from replay.cli.options import DEFAULT_RUN, json_option, names_option, run_option, strict_option
-from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+from replay.cli.options import (
+    DEFAULT_RUN,
+    json_option,
+    judge_option,
+    names_option,
+    reference_option,
+    results_argument,
+    run_option,
+    strict_option,
+)
+from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
 from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
@@ -30,24 +39,13 @@ Examples:
   replay compare --sort tokens --format markdown
 """
 _FORMATS = ("text", "json", "csv", "markdown", "html")
-_SQLITE = b"SQLite format 3\0"
 
 
 @click.command("compare", epilog=EXAMPLES)
-@click.argument("files", metavar="[RESULTS]...", nargs=-1, type=click.Path(path_type=Path))
+@results_argument
 @run_option("The run file; RESULTS that it does not hold are judged by their recorded answers, and not kept.")
-@click.option(
-    "--reference",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Align with these reference trajectories first, as replay align does.",
-)
-@click.option(
-    "--judge",
-    "judge_paths",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="With --reference: JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable.",
-)
+@reference_option("Align with these reference trajectories first, as replay align does.")
+@judge_option("With --reference: ")
 @click.option(
     "--by",
     metavar="WHAT",
@@ -89,9 +87,7 @@ def compare(
     from replay.analysis.compare import CompareSettings, compare_models
     from replay.reports.compare import render
 
-    if output is not None:
-        check_free(output, force=force)
-    form = output_format("json" if as_json else form, output, _FORMATS, "text")
+    form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
     if judge_paths and reference is None:
         from replay.errors import UsageError
 
@@ -102,7 +98,7 @@ def compare(
         unread = tuple(inputs.unread) if inputs else None
         settings = CompareSettings(numbers, sort, metric, by, _labelling(names), unread)
         found = compare_models(run, settings)
-    text = render(found, form, shutil.get_terminal_size((160, 24)).columns)
+    text = render(found, form, stdout_width())
     write_output([text.rstrip("\n") + "\n"], output)
     if inputs is not None:
         inputs.end(strict=strict)
@@ -120,10 +116,8 @@ def _labelling(names: str | None) -> FileNames | None:
 
 def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
     """A run file that stands alone where results files may is the run."""
-    if len(files) == 1 and files[0].is_file() and run_path == DEFAULT_RUN:
-        with files[0].open("rb") as opened:
-            if opened.read(len(_SQLITE)) == _SQLITE:
-                return (), files[0]
+    if len(files) == 1 and run_path == DEFAULT_RUN and is_run(files[0]):
+        return (), files[0]
     return files, run_path
 
 
@@ -162,7 +156,6 @@ def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack) -> Path:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
     from tempfile import TemporaryDirectory
 
-    from replay.cli.browse import judge_by_recording
     from replay.errors import InputError
     from replay.runfile import Run
 

@@ -15,7 +15,7 @@ import click
 from replay.cli.input_files import InputFiles
 from replay.cli.options import files_argument, names_option, strict_option, worker_location, workers_options
 from replay.cli.output import file_stems
-from replay.cli.terminal import echo_err, without_secrets
+from replay.cli.terminal import echo_err, note, without_secrets
 from replay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _write_with_workers(
             for part in range(parts):
                 yield Job(dag_files, (source, part, parts), partial(write, results.path))
 
-    with workers_at(location, lambda text: echo_err(f"note: {text}")) as do_all:
+    with workers_at(location, note) as do_all:
         do_all(jobs())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.options import json_option, known_option
+from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, without_secrets
 
 if TYPE_CHECKING:
@@ -129,13 +129,13 @@ def _run_of(path: Path, stack: ExitStack) -> Path:
 
 def _print(shown: Record | str) -> None:
     """A document as JSON, its stamp first; or text."""
+    from replay.records.files import stamped
+
     with closed_pipe_ignored():
         if isinstance(shown, str):
             click.echo(without_secrets(shown))
             return
-        document = shown.model_dump(mode="json", by_alias=True)
-        stamp = {key: document.pop(key) for key in ("format", "version")}
-        click.echo(json.dumps(without_secrets({**stamp, **document}), ensure_ascii=True, indent=1))
+        print_json(stamped(shown.model_dump(mode="json", by_alias=True)))
 
 
 def _fail_conditions(fail_on: str | None) -> set[str]:

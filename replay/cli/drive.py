@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from replay.cli.options import fleet_of, fleet_option
+from replay.cli.options import allow_effects_option, fleet_of, fleet_option
 from replay.cli.output import file_stems
 from replay.cli.progress import echo_server_event
 from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order
@@ -67,12 +67,7 @@ _PROTOCOLS = ("native", "m3", "mcpbench")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Ask no more after so many seconds.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Tasks at a time.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Take the first N tasks.")
-@click.option(
-    "--allow-effects",
-    multiple=True,
-    metavar="SERVER",
-    help="Offer tools of this server although they may change something outside a sandbox. Repeatable.",
-)
+@allow_effects_option("Offer tools of this server although they may change something outside a sandbox.")
 def drive(
     tasks_path: Path,
     name: str,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast, get_args
 import click
 
 from replay.cli.options import read_run_option, run_to_read
-from replay.cli.output import check_free, output_format, output_options, write_output
+from replay.cli.output import output_format, output_options, write_output
 from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def figure(
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")
     check_chart(name)
-    form = _form(output, data_format)
-    if output is not None:
-        check_free(output, force=force)
+    form = _form(output, data_format, force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
         chart = chart_data(name, run, ChartOptions(models, rows, metric))
     for note in filter(None, (*chart.notes, certainty_line(chart.certainties or {}))):
@@ -90,11 +88,11 @@ def figure(
     write_output(drawn(chart, cast("ChartFormat", form), cast("Medium", medium)), output)
 
 
-def _form(output: Path | None, data_format: str | None) -> str:
+def _form(output: Path | None, data_format: str | None, *, force: bool) -> str:
     """What to write: as it is asked for, else as the output is named."""
     from replay.charts.matplotlib_ import ChartFormat
     from replay.errors import UsageError
 
     if output is None and data_format is None:
         raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")
-    return output_format(data_format, output, (*get_args(ChartFormat), *DATA_FORMATS), "csv", "--data")
+    return output_format(data_format, output, (*get_args(ChartFormat), *DATA_FORMATS), "csv", "--data", force=force)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +12,17 @@ import click
 
 from replay.cli.compare import run_among
 from replay.cli.input_files import InputFiles
-from replay.cli.options import fleet_of, fleet_option, json_option, names_option, run_option, strict_option
-from replay.cli.output import check_free, output_options, write_output
+from replay.cli.options import (
+    FILE,
+    fleet_of,
+    fleet_option,
+    json_option,
+    names_option,
+    reference_option,
+    run_option,
+    strict_option,
+)
+from replay.cli.output import check_free, output_options, stdout_width, write_output
 from replay.cli.terminal import SlowLines, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
 from replay.records.rating import PROTOCOLS, Protocol
@@ -43,20 +51,16 @@ Examples:
     "--judges",
     "judges_path",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Which models judge: YAML with base_url, model, api_key_env, temperature of each (docs/judges.md).",
 )
 @click.option("--protocol", required=True, type=click.Choice(PROTOCOLS), help="Whose rubric is asked for.")
 @run_option("The run file, in which every reply is kept; task runs are taken from it where no RESULTS are named.")
-@click.option(
-    "--reference",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="With --protocol m3: reference trajectories, for information grounding.",
-)
+@reference_option("With --protocol m3: reference trajectories, for information grounding.")
 @click.option(
     "--tasks",
     "tasks_path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The benchmark's list of tasks: questions, concrete descriptions and dependency analyses.",
 )
 @click.option("--dry-run", is_flag=True, help="Ask nothing: print how many requests there would be, and their tokens.")
@@ -216,7 +220,8 @@ def _print(
     output: Path | None,
 ) -> None:
     from replay.judging.report import rated, report_of, score_file
-    from replay.reports.judges import judges_json, judges_text
+    from replay.reports import document_text
+    from replay.reports.judges import judges_text
     from replay.runfile.ratings import is_rated
 
     unanswered = Counter(
@@ -228,5 +233,5 @@ def _print(
     if output is not None:
         scores = score_file(rated(run, protocol, task_runs(), judges), protocol)
         write_output([json.dumps(scores, indent=1) + "\n"], output)
-    text = judges_json(report) if as_json else judges_text(report, shutil.get_terminal_size((160, 24)).columns)
+    text = document_text(report) if as_json else judges_text(report, stdout_width())
     write_output([text], None)

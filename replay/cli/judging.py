@@ -44,6 +44,7 @@ async def judge_with_progress(
     from replay.diagnosis.phrasing import counted
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
+    from replay.runfile.unread_files import save_unread
 
     progress = Progress(warn=note)
     findings = FindingStore(run)
@@ -52,6 +53,8 @@ async def judge_with_progress(
     async with shown_progress(progress):
         await _replay(run, inputs, files, fleet, options, cassette, location, progress)
     inputs.check()
+    with run.transaction() as db:
+        save_unread(db, inputs.unread, inputs.paths)
     if location is not None:
         findings.keep_missing()
     for text in progress.notes:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from replay.cli.options import json_option, known_option, read_run_option, run_option, run_to_read
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.output import print_json
+from replay.cli.terminal import closed_pipe_ignored, echo_err, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,15 +45,13 @@ def known() -> None:
 def list_failures(run_path: Path | None, run_argument: Path | None, known_path: Path | None, as_json: bool) -> None:
     """List the failures of a run by their fingerprints, and what is known of each."""
     from replay.reports.diff import failures_section
-    from replay.safety.redaction import Redactor
 
     book, failures = _failures(run_to_read(run_path, run_argument), known_path)
     with closed_pipe_ignored():
         if as_json:
-            listed = [failure.model_dump(mode="json") for failure in failures]
-            click.echo(json.dumps(Redactor().json(listed), ensure_ascii=True, indent=1))
+            print_json([failure.model_dump(mode="json") for failure in failures])
         else:
-            click.echo(Redactor().text("\n".join(failures_section(failures)).lstrip("\n")))
+            click.echo(without_secrets("\n".join(failures_section(failures)).lstrip("\n")))
     note_unseen(book, failures)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 import click
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
     from replay.interpreter import Fleet
-    from replay.records import Answer, Call
+    from replay.records import Answer, Call, JsonObject
     from replay.runfile import Run
 
 P = ParamSpec("P")
@@ -143,7 +144,7 @@ class FailureTools:
         with self._run() as run:
             return render(run, "markdown", Selection(call=call))
 
-    async def reissue(self, call: str) -> str:
+    def reissue(self, call: str) -> str:
         """Send a call once more, as it was made. Only a tool that its server marks as read-only is called.
 
         Args:
@@ -151,26 +152,16 @@ class FailureTools:
         """
         import anyio
 
-        from replay.interpreter import Interpreter
+        from replay.reports.call_text import answer_text
 
         if self._fleet is None:
             raise UsageError("no servers are known: start this server with --servers FILE")
-        recorded = await anyio.to_thread.run_sync(self._recorded, call)
-        server, tool = recorded.server, recorded.tool
-        if server is None or tool is None or recorded.arguments is None:
+        recorded = self._recorded(call)
+        if recorded.server is None or recorded.tool is None or recorded.arguments is None:
             raise UsageError(f"{call} names no tool of a server, or its arguments cannot be read")
-        self._fleet.spec(server)
-        with TemporaryDirectory(prefix="replay-logs-") as logs:
-            async with Interpreter(self._fleet, names=[server], logs=Path(logs)) as interpreter:
-                await interpreter.start()
-                described = interpreter.servers[server]
-                if described.error is not None:
-                    raise UsageError(f"{server} could not be started: {described.error}")
-                known = next((item for item in described.tools if item.name == tool), None)
-                if known is None or not known.read_only:
-                    raise UsageError(f"{server}/{tool} is not marked as read-only by its server, so it is not called")
-                async with interpreter.sandbox("reissued") as sandbox:
-                    return _answer_text(await sandbox.call(server, tool, recorded.arguments))
+        self._fleet.spec(recorded.server)
+        answer = anyio.from_thread.run(_reissued, self._fleet, recorded.server, recorded.tool, recorded.arguments)
+        return answer_text(answer) or "(an empty answer)"
 
     def _recorded(self, call: str) -> Call:
         """The call with its server and tool as the fleet's names tell them apart."""
@@ -206,25 +197,20 @@ def server_of(tools: FailureTools) -> MCPServer[Any]:
     from replay import __version__
 
     server: MCPServer[Any] = MCPServer("replay", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
-    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for method in (tools.recent_failures, tools.why_failed, tools.how_do_models_misuse, tools.bug_report):
-        server.tool(annotations=reads, structured_output=False)(_in_thread(method))
-    sends = ToolAnnotations(read_only_hint=True, open_world_hint=True)
-    server.tool(annotations=sends, structured_output=False)(_told(tools.reissue))
+    for method in (
+        tools.recent_failures,
+        tools.why_failed,
+        tools.how_do_models_misuse,
+        tools.bug_report,
+        tools.reissue,
+    ):
+        hints = ToolAnnotations(read_only_hint=True, open_world_hint=method == tools.reissue)
+        described = inspect.cleandoc(method.__doc__ or "")
+        server.tool(description=described, annotations=hints, structured_output=False)(_told(method))
     return server
 
 
-def _in_thread(method: Callable[P, str]) -> Callable[P, Any]:
-    """A question that reads files, answered beside the event loop."""
-    import anyio
-
-    async def answered(*args: P.args, **kwargs: P.kwargs) -> str:
-        return await anyio.to_thread.run_sync(partial(method, *args, **kwargs))
-
-    return _told(_like(answered, method))
-
-
-def _told(method: Callable[P, Any]) -> Callable[P, Any]:
+def _told(method: Callable[P, str]) -> Callable[P, str]:
     """The same without secrets, and with errors as a client shows them."""
     from mcp.server.mcpserver.exceptions import ToolError
 
@@ -232,28 +218,32 @@ def _told(method: Callable[P, Any]) -> Callable[P, Any]:
     from replay.safety.redaction import clean
     from replay.safety.text import printable
 
-    async def answered(*args: P.args, **kwargs: P.kwargs) -> str:
+    @wraps(method)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> str:
         try:
-            return printable(clean(await method(*args, **kwargs)))
+            return printable(clean(method(*args, **kwargs)))
         except ReplayError as error:
             raise ToolError(printable(clean(str(error)))) from None
 
-    return _like(answered, method)
+    return answered
 
 
-def _like(function: Callable[..., Any], method: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the name, the description and the parameters of a method."""
-    import inspect
-    from functools import update_wrapper
+async def _reissued(fleet: Fleet, server: str, tool: str, arguments: JsonObject) -> Answer:
+    """What a server answers to a call of a tool that it marks as read-only.
 
-    described: Any = update_wrapper(function, method)
-    del described.__wrapped__  # it hides that the function is asynchronous
-    described.__signature__ = inspect.signature(method, eval_str=True)
-    described.__doc__ = inspect.cleandoc(method.__doc__ or "")
-    return cast("Callable[..., Any]", described)
+    Raises:
+        UsageError: it does not start, or does not mark the tool so.
+    """
+    from replay.interpreter import Interpreter
 
-
-def _answer_text(answer: Answer) -> str:
-    from replay.reports.call_text import answer_text
-
-    return answer_text(answer) or "(an empty answer)"
+    with TemporaryDirectory(prefix="replay-logs-") as logs:
+        async with Interpreter(fleet, names=[server], logs=Path(logs)) as interpreter:
+            await interpreter.start()
+            described = interpreter.servers[server]
+            if described.error is not None:
+                raise UsageError(f"{server} could not be started: {described.error}")
+            known = described.tool(tool)
+            if known is None or not known.read_only:
+                raise UsageError(f"{server}/{tool} is not marked as read-only by its server, so it is not called")
+            async with interpreter.sandbox("reissued") as sandbox:
+                return await sandbox.call(server, tool, arguments)

@@ -46,18 +46,30 @@ strict_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values, a row a call.")
+results_argument = click.argument("files", metavar="[RESULTS]...", nargs=-1, type=click.Path(path_type=Path))
+
+
+def reference_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
+    """`--reference FILE`."""
+    return click.option(
+        "--reference", metavar="FILE", required=required, type=click.Path(path_type=Path), help=help_text
+    )
+
+
+def judge_option(help_text: str) -> Callable[[F], F]:
+    """`--judge FILE`, any number of them."""
+    shown = f"{help_text}JSON with completion_rate and information_grounding_rate, by model or by id. Repeatable."
+    return click.option("--judge", "judge_paths", multiple=True, type=click.Path(path_type=Path), help=shown)
+
+
+def allow_effects_option(help_text: str) -> Callable[[F], F]:
+    """`--allow-effects SERVER`, any number of them."""
+    return click.option("--allow-effects", multiple=True, metavar="SERVER", help=f"{help_text} Repeatable.")
 
 
 def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
     """`--run FILE`."""
-    return click.option(
-        "--run",
-        "run_path",
-        type=FILE,
-        default=DEFAULT_RUN,
-        show_default=True,
-        help=help_text,
-    )
+    return click.option("--run", "run_path", type=FILE, default=DEFAULT_RUN, show_default=True, help=help_text)
 
 
 def read_run_option(function: F) -> F:
@@ -138,8 +150,6 @@ def worker_location(workers: int | None, cluster: str | None, threads: int = 1) 
     Raises:
         UsageError: both are given.
     """
-    from replay.errors import UsageError
-
     if workers is None and cluster is None:
         return None
     if workers is not None and cluster is not None:

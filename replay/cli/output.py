@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.cli.terminal import closed_pipe_ignored, echo_err, without_secrets
 from replay.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,8 +53,10 @@ def output_format(
     formats: Sequence[str],
     default: str,
     option: str = "--format",
+    *,
+    force: bool,
 ) -> str:
-    """The format: the one that is asked for, else the one that the output's name tells.
+    """The format: the one that is asked for, else the one that the output's name tells; the output may be written.
 
     Args:
         asked: by the option, if any.
@@ -60,13 +64,15 @@ def output_format(
         formats: those that the verb writes.
         default: of what goes to stdout.
         option: that names the format.
+        force: a file that is there is overwritten.
 
     Raises:
-        UsageError: the name tells none, or another one than is asked for.
+        UsageError: the name tells none, or another one than is asked for; or it is as with `check_free`.
     """
     asked = "markdown" if asked == "md" else asked
     if output is None:
         return asked or default
+    check_free(output, force=force)
     told = _SUFFIXES.get(output.suffix.lower())
     if asked is not None:
         if told in formats and told != asked:
@@ -94,6 +100,11 @@ def check_free(path: Path, *, force: bool) -> None:
         raise UsageError(f"{path}: there is no directory {path.absolute().parent}")
 
 
+def stdout_width() -> int:
+    """Columns of stdout; a pipe is wide."""
+    return shutil.get_terminal_size((160, 24)).columns
+
+
 def write_output(content: Iterable[str] | bytes, output: Path | None) -> None:
     """Write to a file, whole or not at all; or a text to stdout, whether or not anybody reads it to its end."""
     if output is None:
@@ -109,6 +120,16 @@ def write_output(content: Iterable[str] | bytes, output: Path | None) -> None:
         else:
             out.writelines(content)
     echo_err(f"wrote {output}")
+
+
+def json_text(document: Any) -> str:
+    """A document without secrets, as the verbs print JSON."""
+    return json.dumps(without_secrets(document), ensure_ascii=True, indent=1)
+
+
+def print_json(document: Any) -> None:
+    """Print a document."""
+    click.echo(json_text(document))
 
 
 def file_stems(names: Iterable[str]) -> Iterator[str]:

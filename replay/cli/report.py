@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import known_option, read_run_option, run_to_read
-from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+from replay.cli.options import known_option, read_run_option, reference_option, run_to_read
+from replay.cli.output import format_option, output_format, output_options, write_output
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 
@@ -28,11 +28,7 @@ Examples:
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
 @click.option("--filter", "filter_text", metavar="FILTER", help="The calls that match, written as in the browser.")
-@click.option(
-    "--reference",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="What the run is scored against: its own faults are reported too.",
-)
+@reference_option("What the run is scored against: its own faults are reported too.")
 @known_option
 @output_options()
 def report(
@@ -61,9 +57,7 @@ def report(
 
     if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
         raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
-    if output is not None:
-        check_free(output, force=force)
-    form = output_format(form, output, FORMATS, "markdown")
+    form = output_format(form, output, FORMATS, "markdown", force=force)
     path = run_to_read(run_path, run_argument)
     with Run.read(path) as run:
         known = read_known_file(known_path or find_known_file(path)).failures

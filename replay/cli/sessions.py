@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from replay.cli.options import FILE, first_moment
+from replay.cli.output import stdout_width
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note, typed_command
 from replay.errors import RunFileError, UsageError
 
@@ -123,7 +124,6 @@ def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None,
     import anyio
 
     from replay.cli.terminal import ended_in_order
-    from replay.cli.tools import stdout_width
     from replay.reports.sessions import sessions_text, worst_lines
     from replay.runfile import summarize
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,19 @@ import click
 
 from replay.cli.input_files import InputFiles
 from replay.cli.options import json_option, names_option
-from replay.cli.show_run import show_run
+from replay.cli.output import print_json
 from replay.cli.terminal import without_secrets
 from replay.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from replay.dag import Graph
     from replay.formats.results_file import ResultsFile
-    from replay.records import Trajectory
+    from replay.records import Trajectory, Verdict
+    from replay.runfile import Run
+    from replay.runfile.task_runs import SessionFacts
+    from replay.runfile.trajectory_queries import TrajectoryPlace
 
 
 EXAMPLES = """\b
@@ -55,11 +59,11 @@ def show(
     if run_path is not None:
         if identifier is not None or names:
             raise UsageError(f"--run takes the place of FILE; say: replay show --run {run_path} {identifier or 'ID'}")
-        show_run(run_path, str(file) if file is not None else None, form, as_document if as_json else None)
+        _show_of_run(run_path, str(file) if file is not None else None, form, as_json)
         return
     if file is None:
         raise UsageError("name a FILE, or a run with --run")
-    results = _opened(file, names)
+    results = InputFiles((file,), names).open_all(need_calls=False)
     found = sum(len(one.ids) for one in results)
     if identifier is None and found > 1:
         if form:
@@ -67,12 +71,7 @@ def show(
         _list(results, as_json)
         return
     trajectory = _pick(results, identifier)
-    click.echo(_render(trajectory, form, as_json, _subagents(results, trajectory)))
-
-
-def _opened(file: Path, names: str | None) -> list[ResultsFile]:
-    """What FILE stands for; of several files those that can be read, and what is wrong with the others is said."""
-    return InputFiles((file,), names).open_all(need_calls=False)
+    _print(trajectory, form, as_json, subagents=_subagents(results, trajectory))
 
 
 def _subagents(results: list[ResultsFile], trajectory: Trajectory) -> dict[str | None, list[str]]:
@@ -85,17 +84,29 @@ def _subagents(results: list[ResultsFile], trajectory: Trajectory) -> dict[str |
     return started
 
 
-def _render(trajectory: Trajectory, form: str | None, as_json: bool, subagents: dict[str | None, list[str]]) -> str:
+def _print(
+    trajectory: Trajectory,
+    form: str | None,
+    as_json: bool,
+    *,
+    subagents: dict[str | None, list[str]] | None = None,
+    verdicts: dict[str, Verdict] | None = None,
+) -> None:
+    """One trajectory as text, as a graph or as JSON; of a run with what was found of its calls."""
     from replay.dag import Graph, render_text, to_dot, to_mermaid
 
     graph = Graph(trajectory)
     if as_json:
-        return json.dumps(without_secrets(as_document(trajectory, graph)), ensure_ascii=True, indent=1)
-    if form == "dot":
-        text = to_dot(trajectory, graph)
+        document = as_document(trajectory, graph)
+        if verdicts is not None:
+            document["outcomes"] = {position: str(verdict.outcome) for position, verdict in verdicts.items()}
+        print_json(document)
+    elif form == "dot":
+        click.echo(without_secrets(to_dot(trajectory, graph, verdicts)))
+    elif form == "mermaid":
+        click.echo(without_secrets(to_mermaid(trajectory, graph, verdicts)))
     else:
-        text = to_mermaid(trajectory, graph) if form == "mermaid" else render_text(trajectory, graph, subagents)
-    return str(without_secrets(text))
+        click.echo(without_secrets(render_text(trajectory, graph, subagents, verdicts)))
 
 
 def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
@@ -137,10 +148,13 @@ def _list(results: list[ResultsFile], as_json: bool) -> None:
             else:
                 click.echo(without_secrets(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}"))
     if as_json:
-        from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
+        _print_list(rows)
 
-        document = {"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows}
-        click.echo(json.dumps(without_secrets(document), ensure_ascii=True, indent=1))
+
+def _print_list(rows: list[dict[str, Any]]) -> None:
+    from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
+
+    print_json({"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows})
 
 
 def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
@@ -156,3 +170,62 @@ def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
         places = ", ".join(one.path for one in holding[:3])
         raise UsageError(f"{len(holding)} files hold a trajectory {wanted!r} ({places}, ...); name one of them")
     return next(trajectory for trajectory in holding[0].trajectories() if trajectory.id == wanted)
+
+
+def _show_of_run(path: Path, identifier: str | None, form: str | None, as_json: bool) -> None:
+    """Print a trajectory of a run, or list them where no id is given and there are several."""
+    from replay.runfile import Run
+    from replay.runfile.trajectory_queries import find_trajectory, stored_trajectory, trajectory_places
+
+    with Run.read(path) as run:
+        places = trajectory_places(run)
+        if identifier is None and len(places) != 1:
+            if form:
+                which = f"say which: replay show --run {path} ID --{form}"
+                raise UsageError(f"{path} holds {len(places)} trajectories; {which}")
+            _list_run(run, places, as_json=as_json)
+            return
+        place = places[0] if identifier is None else find_trajectory(run, identifier)
+        stored = stored_trajectory(run.connection, place.row)
+        assert stored is not None
+        _print(stored.record, form, as_json, verdicts={call.position: call.verdict for call in stored.calls})
+
+
+def _list_run(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
+    from replay.records import Outcome
+    from replay.runfile.summary import outcomes_by_trajectory
+    from replay.runfile.task_runs import session_facts
+    from replay.runfile.trajectory_queries import Addresses
+    from replay.safety.text import one_line
+
+    counts, facts = outcomes_by_trajectory(run.connection), session_facts(run.connection)
+    addresses = Addresses(places)
+    names = [one_line(addresses.trajectory(place.file, place.trajectory), 60) for place in places]
+    width = max(map(len, names), default=0)
+    rows: list[dict[str, Any]] = []
+    for place, name in zip(places, names, strict=True):
+        found = {outcome: counts.get(place.row, {}).get(outcome, 0) for outcome in Outcome}
+        took = facts[place.row]._asdict() if place.row in facts else {}
+        rows.append(
+            {"id": place.trajectory, "model": place.model, "outcomes": {str(k): n for k, n in found.items()}, **took}
+        )
+        words = ", ".join(f"{number} {outcome.label}" for outcome, number in found.items() if number)
+        if not as_json:
+            shown = f"{name:{width}}  {one_line(place.model, 40)}  {words or 'not judged yet'}"
+            click.echo("; ".join([shown, *_took(facts.get(place.row))]))
+    if as_json:
+        _print_list(rows)
+
+
+def _took(facts: SessionFacts | None) -> Iterator[str]:
+    """When a session began, how long it took, its tokens, and how many of its failures it got over."""
+    if facts is None:
+        return
+    if facts.recovered:
+        yield f"{facts.recovered} of the failures recovered"
+    if facts.started_at:
+        yield facts.started_at.replace("T", " ")[:16]
+    if facts.seconds is not None:
+        yield f"{facts.seconds / 60:.0f} min" if facts.seconds >= 90 else f"{facts.seconds:.0f} s"
+    if facts.tokens:
+        yield f"{facts.tokens:,} tokens"

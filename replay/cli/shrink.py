@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import fleet_of, fleet_option, read_run_option, run_to_read
+from replay.cli.options import allow_effects_option, fleet_of, fleet_option, read_run_option, run_to_read
 from replay.cli.terminal import echo_err
 
 if TYPE_CHECKING:
@@ -43,12 +43,7 @@ Examples:
     show_default=True,
     help="Stop after so many replays, with the smallest found so far.",
 )
-@click.option(
-    "--allow-effects",
-    multiple=True,
-    metavar="SERVER",
-    help="Re-issue calls of this server although they may change something: once in each replay. Repeatable.",
-)
+@allow_effects_option("Re-issue calls of this server although they may change something: once in each replay.")
 def shrink(
     run_argument: Path | None,
     run_path: Path | None,

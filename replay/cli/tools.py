@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
-from replay.cli.output import check_free, format_option, output_format, output_options, write_output
+from replay.cli.output import format_option, json_text, output_format, output_options, stdout_width, write_output
 
 if TYPE_CHECKING:
     from replay.records.tool_usage import ToolReport
@@ -58,9 +54,7 @@ def tools(
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
-    if output is not None:
-        check_free(output, force=force)
-    form = output_format(form, output, FORMATS, "text")
+    form = output_format(form, output, FORMATS, "text", force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
         run.check_has_verdicts()
         report = tool_report(run, ToolSelection(servers, tools, models))
@@ -70,12 +64,10 @@ def tools(
 
 def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
     if form == "json":
+        from replay.records.files import stamped
         from replay.reports.json_ import ToolsDocument
-        from replay.safety.redaction import Redactor
 
-        document = ToolsDocument(**dict(report)).model_dump(mode="json")
-        stamp = {key: document.pop(key) for key in ("format", "version")}
-        return json.dumps(Redactor().json({**stamp, **document}), ensure_ascii=True, indent=1)
+        return json_text(stamped(ToolsDocument(**dict(report)).model_dump(mode="json")))
     if form == "html":
         from replay.reports.tools import tools_html
 
@@ -87,10 +79,3 @@ def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
     from replay.reports.tools import tools_text
 
     return tools_text(report, 160 if to_file else stdout_width())
-
-
-def stdout_width() -> int:
-    """Columns of stdout; a pipe is wide."""
-    if sys.stdout.isatty():
-        return shutil.get_terminal_size().columns
-    return int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else 160

@@ -26,7 +26,19 @@ from replay.dag.documents import (
     parts,
     resolve,
 )
-from replay.records import Answer, Call, DataEdge, JsonObject, Rebinding, RpcError, ToolResult, TransportFault
+from replay.records import (
+    Answer,
+    Call,
+    DataEdge,
+    JsonObject,
+    Rebinding,
+    RpcError,
+    TextAnswer,
+    ToolResult,
+    TransportFault,
+    blocks_of,
+    texts_of,
+)
 
 _MAX_ITEMS: Final = 2000
 _MAX_LEAVES: Final = 60
@@ -108,7 +120,16 @@ def _producer_answers(recorded: Answer | None, replayed: Answer | None) -> _Prod
         and not (isinstance(recorded, ToolResult) and recorded.is_error)
     ):
         return None
-    return _ProducerAnswers(recorded, replayed)
+    return _ProducerAnswers(recorded, _as_recorded(replayed, recorded))
+
+
+def _as_recorded(replayed: Answer, recorded: Answer) -> Answer:
+    """The replayed answer as one text where the recording is one, as hosts join the text blocks of a result."""
+    if not isinstance(recorded, TextAnswer) or not isinstance(replayed, ToolResult):
+        return replayed
+    texts = texts_of(replayed)
+    joined = len(texts) == len(replayed.content) > len(blocks_of(recorded)) == 1
+    return TextAnswer(text="\n".join(texts)) if joined else replayed
 
 
 class _ProducerAnswers:

@@ -2,7 +2,7 @@
 
 from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
-from replay.diagnosis.run_findings import RunTally, findings_of_run
+from replay.diagnosis.run_findings import RunTally
 from replay.diagnosis.trajectory_context import TrajectoryContext, explains
 from replay.diagnosis.trajectory_findings import findings_of_trajectory
 
@@ -15,6 +15,5 @@ __all__ = [
     "diagnoses",
     "explains",
     "findings_of_call",
-    "findings_of_run",
     "findings_of_trajectory",
 ]

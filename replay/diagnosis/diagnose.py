@@ -10,7 +10,7 @@ from typing import Final
 from replay.diagnosis.call_findings import findings_of_call
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.diagnosis.trajectory_findings import findings_of_trajectory
-from replay.records import Certainty, Server
+from replay.records import Certainty, Server, Trajectory
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.runfile import Run
@@ -62,12 +62,6 @@ def diagnoses(run: Run, places: list[TrajectoryPlace] | None = None) -> Iterator
         yield diagnose(TrajectoryContext.load(run, place, servers))
 
 
-def diagnosed_calls(run: Run) -> Iterator[Diagnosed]:
-    """Every call with its findings."""
-    for diagnosis in diagnoses(run):
-        yield from diagnosis.compact()
-
-
 _FLUSH_EVERY: Final = 100
 """Trajectories whose findings are committed together."""
 WHOLE: Final = -1
@@ -86,15 +80,20 @@ class FindingStore:
         self._run = run
         self._servers: Mapping[str, Server] | None = None
 
-    def keep(self, row: int) -> None:
+    def keep(self, row: int, trajectory: Trajectory | None = None) -> None:
         """Find what one trajectory shows, and keep it in the place of what was known; `Run.flush` commits it.
 
         Args:
             row: of the trajectory, with a verdict for every call.
+            trajectory: as the run holds it; by default it is read.
         """
         place = place_of_row(self._run, row)
-        if place is not None:
-            self._keep(place)
+        if place is None:
+            return
+        if self._servers is None:
+            self._servers = self._run.servers()
+        context = TrajectoryContext.load(self._run, place, self._servers, trajectory)
+        keep_findings(self._run.connection, row, rows_of(diagnose(context)))
 
     def keep_missing(self) -> int:
         """Do so for every trajectory that is done and has not been looked at; how many those were."""
@@ -105,12 +104,6 @@ class FindingStore:
                 self._run.flush()
         self._run.flush()
         return len(places)
-
-    def _keep(self, place: TrajectoryPlace) -> None:
-        if self._servers is None:
-            self._servers = self._run.servers()
-        context = TrajectoryContext.load(self._run, place, self._servers)
-        keep_findings(self._run.connection, place.row, rows_of(diagnose(context)))
 
 
 def rows_of(diagnosis: Diagnosis) -> list[FindingRow]:

@@ -129,9 +129,10 @@ class _Failure:
             return not changes
         if any(change.loses_items for change in changes) or not self._finds_the_missing(changes, later):
             return False
-        others = [change for change in changes if not self._puts_right(change)]
-        return len([change for change in others if not self._speaks_of(change)]) <= 1 and all(
-            map(self._is_near, others)
+        untold = [change for change in changes if not self._speaks_of(change)]
+        alone = not untold or len(changes) == 1 or untold[0].hunks is not None
+        return (
+            len(untold) <= 1 and alone and all(self._puts_right(change) or self._is_near(change) for change in changes)
         )
 
     def told(self, change: Change, later: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from replay.alignment.tasks import Reference
-from replay.diagnosis.diagnose import Diagnosed, diagnosed_calls
+from replay.diagnosis.diagnose import Diagnosed
 from replay.diagnosis.phrasing import counted, plain, quoted
 from replay.outcomes import read_name
 from replay.records import FAILURES, Outcome
@@ -174,22 +174,6 @@ class _Drift:
     def first(self) -> tuple[CallRef, ...]:
         """Those with another outcome before those with another answer alone."""
         return tuple([*self._changed, *self._only_moved][:_MAX_CALLS])
-
-
-def findings_of_run(
-    run: Run, calls: Iterable[Diagnosed] | None = None, reference: Reference | None = None
-) -> tuple[Finding, ...]:
-    """What the whole run shows.
-
-    Args:
-        run: open for reading or writing.
-        calls: of the run, where they were diagnosed before.
-        reference: what the calls are scored against, where its own faults are to be found too.
-    """
-    tally = RunTally()
-    for call in diagnosed_calls(run) if calls is None else calls:
-        tally.add(call)
-    return tally.findings(run, reference)
 
 
 def _cause(call: Diagnosed) -> str:

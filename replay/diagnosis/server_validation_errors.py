@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from replay.dag.documents import join
@@ -33,19 +33,12 @@ _BODY: Final = re.compile(
     r"(?P<expected>object|array|string|number|boolean|defined)\b"
 )
 _QUOTED: Final = re.compile(r"\"((?:[^\"\\]|\\.)*)\"")
-_Found = Callable[[re.Match[str]], SchemaViolation]
 
 
 def validation_errors(text: str) -> tuple[SchemaViolation, ...]:
     """The violations that an error message reports; none where it speaks of no field."""
-    found = (
-        list(_bodies(text))
-        or list(_zod(text))
-        or list(_pydantic(text))
-        or list(_zod_sentences(text))
-        or list(_sentences(text))
-    )
-    return tuple(found)
+    found = (tuple(read(text)) for read in (_bodies, _zod, _pydantic, _zod_sentences, _sentences))
+    return next(filter(None, found), ())
 
 
 def _zod(text: str) -> Iterator[SchemaViolation]:
@@ -79,8 +72,7 @@ def _pydantic(text: str) -> Iterator[SchemaViolation]:
     if "validation error" not in text or re.search(r"validation errors? for \w*(?:Output|Result|Response)\b", text):
         return
     for match in _PYDANTIC.finditer(text):
-        path = [part for part in re.split(r"[.\[\]]", match["path"]) if part]
-        message, kind = match["message"], match["type"]
+        path, message, kind = _path(match), match["message"], match["type"]
         if kind in ("missing", "missing_argument"):
             yield _missing(path, message)
         elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -98,7 +90,7 @@ def _bodies(text: str) -> Iterator[SchemaViolation]:
     """`body failed validation: body.parent.type should be a string, instead was ...`; not where several would do."""
     found = _BODY.search(text)
     if found is not None and "Fix one" not in text:
-        path = [part for part in re.split(r"[.\[\]]", found["path"]) if part]
+        path = _path(found)
         if found["expected"] == "defined":
             yield _missing(path, found[0])
         else:
@@ -108,8 +100,7 @@ def _bodies(text: str) -> Iterator[SchemaViolation]:
 def _zod_sentences(text: str) -> Iterator[SchemaViolation]:
     """`Invalid input: expected string, received undefined at message`."""
     for match in _ZOD_AT.finditer(text):
-        path = [part for part in re.split(r"[.\[\]]", match["path"]) if part]
-        message = match[0].rpartition(" at ")[0]
+        path, message = _path(match), match[0].rpartition(" at ")[0]
         if match["expected"].startswith("one of "):
             yield _violation(_pointer(path), "enum", message, _QUOTED.findall(match["expected"]))
         elif match["received"] == "undefined":
@@ -118,32 +109,27 @@ def _zod_sentences(text: str) -> Iterator[SchemaViolation]:
             yield _violation(_pointer(path), "type", message, _number_or(match["expected"]))
 
 
-_SENTENCES: Final[tuple[tuple[re.Pattern[str], _Found], ...]] = (
-    (re.compile(r"'(?P<field>[^']+)' is a required property"), lambda found: _missing([found["field"]], found[0])),
-    (
-        re.compile(
-            r"missing (?:\d+ )?(?:required )?(?:positional |keyword-only )?arguments?:? ['\"]?(?P<field>\w+)['\"]?"
-        ),
-        lambda found: _missing([found["field"]], found[0]),
-    ),
-    (
-        re.compile(r"must have required property '(?P<field>[^']+)'"),
-        lambda found: _missing([found["field"]], found[0]),
-    ),
-    (
-        re.compile(r"\(?'(?P<field>\w+)' (?:was|were) unexpected|unexpected keyword argument '(?P<keyword>\w+)'"),
-        lambda found: _violation("", "additionalProperties", found[0], found["field"] or found["keyword"]),
-    ),
-    (
-        re.compile(r"(?P<field>\w+): unknown field"),
-        lambda found: _violation("", "additionalProperties", found[0], found["field"]),
-    ),
+_LACKING: Final = (
+    re.compile(r"'([^']+)' is a required property"),
+    re.compile(r"missing (?:\d+ )?(?:required )?(?:positional |keyword-only )?arguments?:? ['\"]?(\w+)['\"]?"),
+    re.compile(r"must have required property '([^']+)'"),
 )
+_SURPLUS: Final = (
+    re.compile(r"\(?'(\w+)' (?:was|were) unexpected|unexpected keyword argument '(\w+)'"),
+    re.compile(r"(\w+): unknown field"),
+)
+"""Sentences that name the field which is missing, or that the tool does not take."""
 
 
 def _sentences(text: str) -> Iterator[SchemaViolation]:
-    for pattern, read in _SENTENCES:
-        yield from (read(found) for found in pattern.finditer(text))
+    for pattern in _LACKING:
+        yield from (_missing([found[1]], found[0]) for found in pattern.finditer(text))
+    for found in (match for pattern in _SURPLUS for match in pattern.finditer(text)):
+        yield _violation("", "additionalProperties", found[0], next(filter(None, found.groups())))
+
+
+def _path(found: re.Match[str]) -> list[str]:
+    return [part for part in re.split(r"[.\[\]]", found["path"]) if part]
 
 
 def _missing(path: list[Any], message: str) -> SchemaViolation:

@@ -78,16 +78,23 @@ class TrajectoryContext:
     aligned: AlignedTask | None = None
 
     @classmethod
-    def load(cls, run: Run, place: TrajectoryPlace, servers: Mapping[str, Server] | None = None) -> Self:
+    def load(
+        cls,
+        run: Run,
+        place: TrajectoryPlace,
+        servers: Mapping[str, Server] | None = None,
+        trajectory: Trajectory | None = None,
+    ) -> Self:
         """Read a trajectory from a run.
 
         Args:
             run: open for reading or writing.
             place: which trajectory.
             servers: what `run.servers()` gave, where many trajectories are loaded.
+            trajectory: as the run holds it; by default it is read.
         """
         return cls(
-            trajectory=trajectory_record(run.connection, place.row),
+            trajectory=trajectory or trajectory_record(run.connection, place.row),
             rows={row.call: row for row in call_rows(run, trajectory=place.row)},
             answers=answers_of(run.connection, place.row),
             servers=run.servers() if servers is None else servers,

@@ -23,9 +23,9 @@ from replay.errors import InputError, NoServerReachedError
 from replay.formats.task_list import TaskDescription
 from replay.interpreter import Fleet, Interpreter, Sandbox, ServerEvent
 from replay.recorder.assembly import assemble
-from replay.recorder.journal import Journal, read_journal
+from replay.recorder.journal import Journal
 from replay.recorder.recording import Recording, RecordingInfo
-from replay.recorder.recording_store import partial_of
+from replay.recorder.recording_store import RecordedEntries, partial_of
 from replay.records import ReportedResult, Task, Trajectory, Usage
 from replay.records.files import TrajectoryFile
 from replay.safety.filesystem import write_json
@@ -203,7 +203,7 @@ class Driver:
         return [{"type": "text", "text": text}, *parts] if parts else text
 
     def _write(self, task: DrivenTask, partial: Path, ending: Ending, usage: Usage, began: str) -> None:
-        recorded = assemble(read_journal(partial), task.target.name)
+        recorded = assemble(RecordedEntries(partial), task.target.name)
         protocol = self._settings.protocol
         details: dict[str, Any] = {"protocol": protocol, "own_prompt": prompt_version(protocol), "ended": ending.how}
         about = Task(question=recorded.task.question, type=task.task.type, images=task.task.images)

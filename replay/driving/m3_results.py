@@ -30,7 +30,7 @@ def _record(trajectory: Trajectory) -> dict[str, Any]:
         "steps": [
             {"step": number, "calls": [_call(call) for call in step.calls]} for number, step in enumerate(readable, 1)
         ],
-        "dialogue": [_round(step) for step in trajectory.steps],
+        "dialogue": [{"prepare": step.text, "work": _work(step)} for step in trajectory.steps],
         "final_reply": trajectory.final_reply,
         **({"usage": tokens} if tokens else {}),
     }
@@ -40,11 +40,11 @@ def _is_unreadable(step: Step) -> bool:
     return all(call.unreadable == "call" for call in step.calls)
 
 
-def _round(step: Step) -> dict[str, Any]:
-    """A round of the dialogue; one whose reply could not be read has no call, and its text."""
+def _work(step: Step) -> dict[str, Any]:
+    """What a round of the dialogue called; one whose reply could not be read has no call, and its text."""
     if _is_unreadable(step):
-        return {"prepare": step.text, "work": {"tool_calls": [], "raw": step.calls[0].raw if step.calls else None}}
-    return {"prepare": step.text, "work": {"tool_calls": [_written(call) for call in step.calls]}}
+        return {"tool_calls": [], "raw": step.calls[0].raw if step.calls else None}
+    return {"tool_calls": [_written(call) for call in step.calls]}
 
 
 def _written(call: Call) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -12,7 +13,9 @@ from replay.recorder.journal import Journal, entry_of
 from replay.records import Answer
 from replay.safety.filesystem import open_regular
 
-_ANSWER: Final[TypeAdapter[Answer]] = TypeAdapter(Answer)
+Kind: TypeAlias = Literal["reply", "answer"]
+_KINDS: Final[Mapping[Kind, TypeAdapter[Any]]] = {"reply": TypeAdapter(ChatReply), "answer": TypeAdapter(Answer)}
+"""The model's replies to requests, and the answers to its calls; each is counted by itself."""
 
 
 class ProgressLog:
@@ -24,42 +27,23 @@ class ProgressLog:
 
     def __init__(self, path: Path) -> None:
         self._journal = Journal(path)
-        self._replies: dict[int, tuple[str, ChatReply]] = {}
-        self._answers: dict[int, tuple[str, Answer]] = {}
+        self._known: dict[tuple[str, int, str], Any] = {}
         with open_regular(path) as file:
-            for line in file:
-                entry = entry_of(line) if line.endswith(b"\n") else None
-                if entry is not None:
-                    self._take(entry)
+            entries = [entry_of(line) for line in file if line.endswith(b"\n")]
+        for entry in filter(None, entries):
+            for kind in _KINDS.keys() & entry.keys():
+                value = _KINDS[kind].validate_python(entry[kind])
+                self._known[kind, int(entry["n"]), str(entry["digest"])] = value
 
-    def _take(self, entry: dict[str, Any]) -> None:
-        number, digest = int(entry["n"]), str(entry["digest"])
-        if "reply" in entry:
-            self._replies[number] = digest, ChatReply.model_validate(entry["reply"])
-        else:
-            self._answers[number] = digest, _ANSWER.validate_python(entry["answer"])
+    def known(self, kind: Kind, number: int, digest: str) -> Any:
+        """The reply to request `number`, or the answer to call `number`; None where it was not this very one."""
+        return self._known.get((kind, number, digest))
 
-    def reply(self, number: int, digest: str) -> ChatReply | None:
-        """The reply to request `number`, where it was this very request."""
-        known = self._replies.get(number)
-        return known[1] if known is not None and known[0] == digest else None
-
-    def keep_reply(self, number: int, digest: str, reply: ChatReply) -> None:
-        """Keep a reply."""
-        self._append({"n": number, "digest": digest, "reply": reply.model_dump(mode="json")})
-
-    def answer(self, number: int, digest: str) -> Answer | None:
-        """The answer to call `number`, where it was this very call."""
-        known = self._answers.get(number)
-        return known[1] if known is not None and known[0] == digest else None
-
-    def keep_answer(self, number: int, digest: str, answer: Answer) -> None:
-        """Keep an answer."""
-        self._append({"n": number, "digest": digest, "answer": _ANSWER.dump_python(answer, mode="json")})
+    def keep(self, kind: Kind, number: int, digest: str, value: ChatReply | Answer) -> None:
+        """Keep a reply or an answer."""
+        entry = {"n": number, "digest": digest, kind: _KINDS[kind].dump_python(value, mode="json")}
+        self._journal.append(entry)
 
     def close(self, *, finished: bool) -> None:
         """Let go of the file."""
         self._journal.close(remove=finished)
-
-    def _append(self, entry: dict[str, Any]) -> None:
-        self._journal.append(entry)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import yaml
 
@@ -20,7 +20,7 @@ from replay.formats.openai_chat import is_unparsed_call
 from replay.json_values import json_value
 
 DriveProtocol: TypeAlias = Literal["native", "m3", "mcpbench"]
-DRIVE_PROTOCOLS: Final[tuple[DriveProtocol, ...]] = get_args(DriveProtocol)
+
 TURNS: Final[Mapping[DriveProtocol, int]] = {"native": 100, "m3": 20, "mcpbench": 20}
 """The most turns: TOBench's for plain function calling, MCP-Bench's rounds; M3-Bench's paper gives none."""
 _LONG: Final = 8_000
@@ -81,7 +81,11 @@ async def native(session: Session, work: Work) -> Ending:
             for number, request in enumerate(reply.tool_requests)
         ]
         made = await session.make(list(map(_written, requests)), reply.text)
-        messages.append({"role": "assistant", "content": reply.text, "tool_calls": list(map(_sent, requests))})
+        sent = [
+            {"id": request.id, "type": "function", "function": request.model_dump(include={"name", "arguments"})}
+            for request in requests
+        ]
+        messages.append({"role": "assistant", "content": reply.text, "tool_calls": sent})
         messages += [
             {"role": "tool", "tool_call_id": request.id, "content": call.told}
             for request, call in zip(requests, made, strict=True)
@@ -95,14 +99,6 @@ def _written(request: FunctionCall) -> WrittenCall:
         return WrittenCall(request.name, json_value(request.arguments) if request.arguments.strip() else {})
     except ValueError:
         return WrittenCall(request.name, None, request.arguments)
-
-
-def _sent(request: FunctionCall) -> dict[str, Any]:
-    return {
-        "id": request.id,
-        "type": "function",
-        "function": {"name": request.name, "arguments": request.arguments},
-    }
 
 
 async def m3(session: Session, work: Work) -> Ending:

@@ -89,10 +89,10 @@ class Session:
         """
         number, asked = self._requests, digest(canonical([list(messages), list(tools)]))
         self._requests += 1
-        reply = self.log.reply(number, asked)
+        reply: ChatReply | None = self.log.known("reply", number, asked)
         if reply is None:
             reply = await self.model.ask(messages, tools, as_json=as_json)
-            self.log.keep_reply(number, asked, reply)
+            self.log.keep("reply", number, asked, reply)
         self.input_tokens += reply.input_tokens or 0
         self.output_tokens += reply.output_tokens or 0
         return reply
@@ -155,20 +155,17 @@ class Session:
     async def _answer(self, tool: OfferedTool, arguments: JsonObject, number: int) -> Answer:
         """The answer to a call. One that was made already is made again only to bring a sandbox to the same state."""
         call = digest(canonical([tool.name, arguments]))
-        known = self.log.answer(number, call)
-        if known is None or self._is_contained(tool.server):
+        known: Answer | None = self.log.known("answer", number, call)
+        spec = self.fleet.servers[tool.server]
+        if known is None or (spec.effects == "sandboxed" and spec.state == "trajectory"):
             problem = self.sandbox.forbidden_path(tool.server, arguments)
             if problem is not None:
                 return TransportFault(fault="not-started", message=f"not sent: {problem} is outside the workspace")
             answer = await self.sandbox.call(tool.server, tool.tool.name, arguments)
             if known is None:
-                self.log.keep_answer(number, call, answer)
+                self.log.keep("answer", number, call, answer)
                 return answer
         return known
-
-    def _is_contained(self, server: str) -> bool:
-        spec = self.fleet.servers[server]
-        return spec.effects == "sandboxed" and spec.state == "trajectory"
 
     def _told(self, answer: Answer) -> str:
         """An answer as text; its images are kept in the workspace, and named."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from replay.formats.record_builders import to_json
+from replay.formats.fields import to_json
 from replay.records import Answer, Call, JsonObject, RpcError, TextAnswer, ToolResult, Verdict
 from replay.records.answer import texts_of
 from replay.runfile.trajectory_queries import StoredTrajectory

@@ -12,7 +12,6 @@ from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import (
     FileSummary,
-    HowToRead,
     ResultsFile,
     Room,
     UnopenedFile,
@@ -27,7 +26,6 @@ __all__ = [
     "FileNames",
     "FileSummary",
     "FilesOpened",
-    "HowToRead",
     "InputFile",
     "Match",
     "Reader",

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.api_envelopes import opened
+from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, identifier_of, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    build_call,
-    identifier_of,
-    objects,
-    result_with_flag,
-    text_of,
-    tool_definitions,
-    usage_in,
-)
+from replay.formats.record_builders import build_call, of_server, result_with_flag, tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
@@ -34,7 +26,7 @@ class AnthropicMessagesReader:
 
     def sniff(self, head: Head) -> Match:
         """Content blocks of the API's own types."""
-        first = opened(head.first)
+        first = without_envelope(head.first)
         if _is_response(first):
             return Match(0.95, '"type": "message" or "stop_reason" with content blocks')
         messages = _messages(first) or [record for record in head.records if isinstance(record, dict)]
@@ -55,7 +47,7 @@ class AnthropicMessagesReader:
         """One for a list of messages, else one a request or response."""
         bare: list[JsonObject] = []
         for element in document.records():
-            value, lines = opened(element.value), element.place.startswith("line ")
+            value, lines = without_envelope(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
                 identifier = value.get("id")
                 name = identifier if isinstance(identifier, str) else document.task_name
@@ -117,8 +109,7 @@ def _read_block(block: JsonObject, log: CallLog) -> None:
     if not isinstance(kind, str):
         return
     if kind in CALL_BLOCKS:
-        name, server = block.get("name", MISSING), block.get("server_name")
-        fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
+        name, fields = block.get("name", MISSING), of_server(block.get("server_name"), block.get("name"))
         identifier, local = text_of(block.get("id")), kind == "server_tool_use"
         log.add(build_call(name, block.get("input", MISSING), id=identifier, local=local, **fields))
     elif kind in RESULT_BLOCKS or kind.endswith("_tool_result"):

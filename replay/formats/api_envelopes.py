@@ -2,15 +2,15 @@
 
 The messages of LangChain and fast-agent are brought to OpenAI's.
 
-`opened` brings them to the shape that the readers of API messages know: `{messages, model, ...}`, `{input, output}`.
+`without_envelope` brings them to the shape that the readers of API messages know: `{messages, model, ...}`, or
+`{input, output}`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.record_builders import as_object, first_of, identifier_of, objects
-from replay.formats.record_builders import opened as opened_text
+from replay.formats.fields import as_object, first_of, identifier_of, object_in, objects, opened
 from replay.records import JsonObject
 
 CONVERSATION_KEYS = ("conversation", "conversations", "history", "trajectory", "transcript", "chat", "messages")
@@ -20,7 +20,7 @@ _BODY_KEYS = ("body", "parsed_body", "json", "message")
 _LANGCHAIN_ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
-def opened(value: Any) -> Any:
+def without_envelope(value: Any) -> Any:
     """A record without its envelope; one that has none, or one that nobody knows, as it is."""
     if isinstance(value, list):
         return _as_messages({}, value) or value
@@ -34,7 +34,7 @@ def opened(value: Any) -> Any:
     response = next((body for key in _RESPONSE_KEYS if (body := _body(value.get(key)))), {})
     if request or response:
         return _exchange(value, request, response) or value
-    found = (_as_messages(value, opened_text(value.get(key))) for key in CONVERSATION_KEYS)
+    found = (_as_messages(value, opened(value.get(key))) for key in CONVERSATION_KEYS)
     return next(filter(None, found), _from_langchain(value) or value)
 
 
@@ -50,10 +50,10 @@ def _is_own_shape(value: JsonObject) -> bool:
 
 def _body(value: Any) -> JsonObject:
     """An API's request or response, also one level down."""
-    outer = as_object(opened_text(value))
+    outer = as_object(opened(value))
     if not outer:
         return {}
-    for body in (outer, *(as_object(opened_text(outer.get(key))) or {} for key in _BODY_KEYS)):
+    for body in (outer, *(object_in(opened(outer.get(key))) for key in _BODY_KEYS)):
         if _is_own_shape(body) or isinstance(body.get("choices"), list) or _as_messages({}, body.get("messages")):
             return body
     return {}
@@ -75,8 +75,8 @@ def _from_fast_agent(value: JsonObject) -> JsonObject:
         return value
     read: list[JsonObject] = []
     for message in messages:
-        calls, results = as_object(message.get("tool_calls")) or {}, as_object(message.get("tool_results")) or {}
-        written = [{"id": key, "function": (as_object(call) or {}).get("params")} for key, call in calls.items()]
+        calls, results = object_in(message, "tool_calls"), object_in(message, "tool_results")
+        written = [{"id": key, "function": object_in(call).get("params")} for key, call in calls.items()]
         read += [{"role": "tool", "tool_call_id": key, "content": result} for key, result in results.items()]
         read.append({**message, "tool_calls": written})
     return {**value, "messages": read}
@@ -119,7 +119,7 @@ def _as_messages(around: JsonObject, found: Any) -> JsonObject | None:
 
 def _from_langchain(message: JsonObject) -> JsonObject | None:
     """A message as LangChain dumps it: `{type: ai, content, tool_calls: [{name, args, id}]}`, in `data` or `kwargs`."""
-    inner = as_object(first_of(message, "data", "kwargs")) or message
+    inner = object_in(first_of(message, "data", "kwargs")) or message
     path = message.get("id")
     kinds = [inner.get("type"), message.get("type"), path[-1] if isinstance(path, list) and path else None]
     names = (str(kind).removesuffix("Chunk").removesuffix("Message").lower() for kind in kinds)
@@ -135,7 +135,7 @@ def _from_langchain(message: JsonObject) -> JsonObject | None:
         for key in ("tool_calls", "invalid_tool_calls")
         for call in objects(inner.get(key))
     ]
-    about = as_object(inner.get("response_metadata")) or {}
+    about = object_in(inner, "response_metadata")
     read = {"role": role, "content": inner["content"], "tool_call_id": inner.get("tool_call_id")}
     read["model"] = first_of(about, "model_name", "model")
     if inner.get("status") == "error":

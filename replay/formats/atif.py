@@ -11,25 +11,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
-from replay.formats.exported_details import details_in, reported_in, with_details
+from replay.formats.exported_details import details_in, with_details
+from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
 from replay.formats.harness_tools import is_own_tool
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
-    as_number,
-    as_object,
-    first_of,
-    identifier_of,
-    iso_time,
     number_calls,
-    objects,
-    seconds_of,
-    text_of,
-    to_json,
+    reported_in,
     tool_definitions,
     usage_of,
     written_call,
 )
+from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
@@ -94,29 +88,33 @@ def _starters(record: JsonObject, trajectory: Trajectory) -> dict[str, str]:
 
 
 def _trajectory(record: JsonObject, document: Document, place: str, parent: ParentCall | None) -> Trajectory:
-    agent = as_object(record.get("agent")) or {}
+    agent = object_in(record, "agent")
     written = objects(record.get("steps"))
     own = [step for step in written if step.get("source") == "agent"]
     models = [name for step in own if (name := text_of(step.get("model_name")))]
     model = text_of(agent.get("model_name")) or (models[0] if models else None)
-    times = [moment for step in written if (moment := seconds_of(step.get("timestamp"))) is not None]
-    start = min(times, default=None)
+    start = earliest(written)
     name = text_of(agent.get("name")) or ""
     steps = [step for item in own if (step := _step(item, model, start, name)).calls]
-    metrics = as_object(record.get("final_metrics")) or {}
-    extra = as_object(record.get("extra")) or {}
+    metrics = object_in(record, "final_metrics")
+    extra = object_in(record, "extra")
+    reward, details = as_number(extra.get("reward")), details_in(extra) or {}
     return Trajectory(
         id=_identifier(record, parent, document, place),
         model=model or document.model_name,
-        task=Task(question=_question(written)),
+        task=Task(
+            question=paragraphs(_message(step.get("message")) for step in written if step.get("source") == "user")
+        ),
         source=Source(file=document.path, format=AtifReader.name, position=place),
         steps=number_calls(steps),
-        final_reply=_final_reply(own),
+        final_reply=text_of(_message(own[-1].get("message")))
+        if own and not objects(own[-1].get("tool_calls"))
+        else None,
         usage=usage_of(metrics.get("total_prompt_tokens"), metrics.get("total_completion_tokens")),
         parent=parent,
         tools=tool_definitions(agent.get("tool_definitions")),
-        reported=_reported(extra),
-        started_at=iso_time(start) or text_of((details_in(extra) or {}).get("started_at")),
+        reported=reported_in(details) if reward is None else ReportedResult(score=reward),
+        started_at=iso_time(start) or text_of(details.get("started_at")),
     )
 
 
@@ -129,18 +127,12 @@ def _identifier(record: JsonObject, parent: ParentCall | None, document: Documen
     return found or (document.task_name if place == "$" else place)
 
 
-def _reported(extra: JsonObject) -> ReportedResult | None:
-    reward = as_number(extra.get("reward"))
-    return reported_in(details_in(extra)) if reward is None else ReportedResult(score=reward)
-
-
 def _step(step: JsonObject, model: str | None, start: float | None, agent: str) -> Step:
     own_model = text_of(step.get("model_name"))
-    metrics = as_object(step.get("metrics")) or {}
+    metrics = object_in(step, "metrics")
     calls = objects(step.get("tool_calls"))
     answers = _answers(calls, _results(step))
-    moment = seconds_of(step.get("timestamp"))
-    started = None if moment is None or start is None else max(0.0, moment - start)
+    started = seconds_after(start, seconds_of(step.get("timestamp")))
     return Step(
         calls=tuple(_call(call, answer, started, agent) for call, answer in zip(calls, answers, strict=True)),
         text=text_of(_message(step.get("message"))),
@@ -170,7 +162,7 @@ def _call(written: JsonObject, answer: Answer | None, started: float | None, age
 
 
 def _results(step: JsonObject) -> list[JsonObject]:
-    return objects((as_object(step.get("observation")) or {}).get("results"))
+    return objects(object_in(step, "observation").get("results"))
 
 
 def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer | None]:
@@ -180,20 +172,19 @@ def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer 
     waiting = list(results)
     answers: list[Answer | None] = []
     for call in calls:
-        found = next((item for item in waiting if _answers_call(item, call)), None)
-        if found is not None:
-            waiting.remove(found)
-        answers.append(None if found is None else _answer(found))
+        identifier = call.get("tool_call_id")
+        result = next(
+            (item for item in waiting if identifier is not None and item.get("source_call_id") == identifier), None
+        )
+        if result is not None:
+            waiting.remove(result)
+        answers.append(None if result is None else _answer(result))
     return answers
-
-
-def _answers_call(result: JsonObject, call: JsonObject) -> bool:
-    return result.get("source_call_id") is not None and result["source_call_id"] == call.get("tool_call_id")
 
 
 def _answer(result: JsonObject) -> Answer | None:
     content = result.get("content")
-    flag = first_of(as_object(result.get("extra")) or {}, "is_error", "isError", "tool_result_is_error")
+    flag = first_of(object_in(result, "extra"), "is_error", "isError", "tool_result_is_error")
     is_error = flag if isinstance(flag, bool) else None
     return answer_of(_message(content) if isinstance(content, list) else content, is_error)
 
@@ -208,13 +199,3 @@ def _message(content: Any) -> str | None:
         ]
         return "\n".join(part for part in parts if isinstance(part, str))
     return to_json(content)
-
-
-def _question(steps: list[JsonObject]) -> str | None:
-    texts = [_message(step.get("message")) for step in steps if step.get("source") == "user"]
-    return "\n\n".join(text for text in texts if text) or None
-
-
-def _final_reply(own: list[JsonObject]) -> str | None:
-    last = own[-1] if own else {}
-    return None if objects(last.get("tool_calls")) else text_of(_message(last.get("message")))

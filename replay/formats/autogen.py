@@ -13,20 +13,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
-    build_call,
-    first_of,
-    joined_text,
-    json_text_call,
-    objects,
-    opened,
-    result_with_flag,
-    seconds_between,
-    text_of,
-)
-from replay.formats.task_facts import labels_of
+from replay.formats.record_builders import build_call, json_text_call, labels_of, result_with_flag
+from replay.formats.times import seconds_between
 from replay.records import JsonObject, Task, Trajectory
 
 _EXECUTED = re.compile(r"exitcode: (\d+) \(execution (?:succeeded|failed)\)\nCode output:\s*")
@@ -90,8 +80,8 @@ def _states(record: Any) -> dict[str, list[JsonObject]]:
         states = {"agent": {"agent_state": record}}
     seen: dict[str, list[JsonObject]] = {}
     for name, state in (states or {}).items():
-        inner = as_object((as_object(state) or {}).get("agent_state")) or {}
-        messages = objects((as_object(inner.get("llm_context")) or {}).get("messages"))
+        inner = object_in(state, "agent_state")
+        messages = objects(object_in(inner, "llm_context").get("messages"))
         if any(message.get("type") == "AssistantMessage" for message in messages):
             seen[name.split("/")[0]] = messages
     return seen
@@ -101,7 +91,7 @@ def _messages(record: Any) -> list[JsonObject]:
     """The messages in a record: a result's, or those of a chat in which code was executed."""
     if not isinstance(record, dict):
         return []
-    inner = as_object(record.get("task_result")) or record
+    inner = object_in(record, "task_result") or record
     messages = objects(first_of(inner, "messages", "history", "chat_history"))
     return messages if any(map(_is_event, messages)) or _is_code_chat(messages) else []
 
@@ -114,7 +104,7 @@ def _log_of(messages: list[JsonObject]) -> CallLog:
     log = CallLog()
     for number, message in enumerate(messages):
         kind, content = message.get("type"), opened(message.get("content"))
-        usage = as_object(message.get("models_usage")) or {}
+        usage = object_in(message, "models_usage")
         log.count_tokens(usage.get("prompt_tokens"), usage.get("completion_tokens"))
         moment = text_of(message.get("created_at"))
         log.started_at = log.started_at or moment

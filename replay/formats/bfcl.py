@@ -13,17 +13,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import identifier_of, joined_text, objects, whole_number
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    build_call,
-    identifier_of,
-    joined_text,
-    json_text_call,
-    objects,
-    usage_of,
-    whole_number,
-)
+from replay.formats.record_builders import answer_of, build_call, json_text_call, usage_of
 from replay.records import Call, Trajectory
 
 _BESIDE = frozenset({"input_token_count", "inference_log", "traceback"})
@@ -42,7 +34,8 @@ class BfclReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a test."""
-        model = _model_of(document.path)
+        parts = Path(document.path).parts
+        model = parts[parts.index("result") + 1] if "result" in parts[:-2] else None  # the folder under `result/`
         for element in document.records():
             if not _is_result(element.value):
                 document.leave(element)
@@ -59,12 +52,6 @@ class BfclReader:
 
 def _is_result(value: Any) -> bool:
     return isinstance(value, dict) and {"id", "result"} <= value.keys() and bool(_BESIDE & value.keys())
-
-
-def _model_of(path: str) -> str | None:
-    """The folder under `result/`."""
-    parts = Path(path).parts
-    return parts[parts.index("result") + 1] if "result" in parts[:-2] else None
 
 
 def _total(counts: Any) -> int | None:

@@ -11,17 +11,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import MISSING, nested_lines, text_of, to_json
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    build_call,
-    nested_lines,
-    result_with_flag,
-    seconds_between,
-    summed_usage,
-    text_of,
-    to_json,
-)
+from replay.formats.record_builders import build_call, result_with_flag, summed_usage
+from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, ParentCall, Trajectory, Usage
 
 LINE_TYPES = frozenset({
@@ -52,7 +45,8 @@ class ClaudeCodeReader:
     def sniff(self, head: Head) -> Match:
         """A conversation line among the first lines."""
         lines = [line for record in head.records for line in nested_lines(record, _is_message_line)]
-        if any(_is_conversation(line) for line in lines):
+        own_keys = {"sessionId", "parentUuid", "session_id"}
+        if any(_is_message_line(line) and own_keys & line.keys() for line in lines):
             return Match(0.95, 'lines with "sessionId", "parentUuid" and "message"')
         if any(_is_message_line(line) for line in lines):
             return Match(0.88, 'lines of "type" user or assistant, with a "message"')
@@ -219,10 +213,6 @@ class _Threads:
             elif call.name in SUB_AGENT_TOOLS and prompt and (call.arguments or {}).get("prompt") == prompt:
                 return ParentCall(trajectory=thread.parent_session, call=position)
         return ParentCall(trajectory=thread.parent_session)
-
-
-def _is_conversation(line: JsonObject) -> bool:
-    return _is_message_line(line) and bool({"sessionId", "parentUuid", "session_id"} & line.keys())
 
 
 def _is_message_line(line: JsonObject) -> bool:

@@ -14,19 +14,10 @@ from typing import Any
 from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
-    build_call,
-    error_answer,
-    iso_time,
-    joined_text,
-    json_text_call,
-    objects,
-    opened,
-    seconds_of,
-    text_of,
-)
+from replay.formats.record_builders import build_call, error_answer, json_text_call, of_server
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, TextAnswer, Trajectory
 
 _HISTORY = "api_conversation_history.json"
@@ -88,7 +79,7 @@ class ClineReader:
                 document.leave(element)
         if shown and document.is_beside(_HISTORY):
             raise NoTrajectoryError(document.path, f"the calls of this task stand in {_HISTORY} beside it")
-        usage = objects((as_object(document.beside("task_metadata.json")) or {}).get("model_usage"))
+        usage = objects(object_in(document.beside("task_metadata.json")).get("model_usage"))
         task.log.model = task.log.model or next((text_of(each.get("model_id")) for each in reversed(usage)), None)
         yield task.log.trajectory(document, self.name, "$", Path(document.path).parent.name or None)
 
@@ -138,7 +129,7 @@ class _Task:
         if message.get("partial"):
             return
         self._note_details(message)
-        body = as_object(opened(text)) or {}
+        body = object_in(opened(text))
         if kind == "api_req_started":
             self._read_answers(str(body.get("request", "")))
             self.log.count_tokens(_sum(body, "tokensIn", "cacheReads", "cacheWrites"), body.get("tokensOut"))
@@ -155,8 +146,8 @@ class _Task:
             self.log.say(text)
 
     def _note_details(self, message: JsonObject) -> None:
-        log, tokens = self.log, as_object((as_object(message.get("metrics")) or {}).get("tokens")) or {}
-        log.model = text_of((as_object(message.get("modelInfo")) or {}).get("modelId")) or log.model
+        log, tokens = self.log, object_in(message, "metrics", "tokens")
+        log.model = text_of(object_in(message, "modelInfo").get("modelId")) or log.model
         log.started_at = log.started_at or iso_time(seconds_of(message.get("ts")))
         log.count_tokens(_sum(tokens, "prompt", "cached"), tokens.get("completion"))
 
@@ -222,8 +213,8 @@ def _native_call(block: JsonObject) -> Call:
         return _mcp_call(given.get("server_name"), given.get("tool_name"), given.get("arguments"), id=identifier)
     if isinstance(name, str):
         server, _, tool = name.partition("0mcp0") if "0mcp0" in name else name.removeprefix("mcp--").partition("--")
-        if tool:
-            return build_call(name, given, id=identifier, server=server, tool=tool)
+        if known := of_server(server, tool):
+            return build_call(name, given, id=identifier, **known)
     return build_call(name, given, id=identifier, local=True)
 
 
@@ -236,5 +227,4 @@ def _xml_call(name: str, body: str) -> Call:
 
 def _mcp_call(server: Any, tool: Any, arguments: Any, **fields: Any) -> Call:
     """The call of an MCP server's tool, as the harness's own tool for it has it in its arguments."""
-    known = {"server": server, "tool": tool} if isinstance(server, str) and isinstance(tool, str) else {}
-    return json_text_call(tool, {} if arguments is None else arguments, **known, **fields)
+    return json_text_call(tool, {} if arguments is None else arguments, **of_server(server, tool), **fields)

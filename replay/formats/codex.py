@@ -11,22 +11,17 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_number, joined_text, nested_lines, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_number,
-    as_object,
     build_call,
-    joined_text,
     json_text_call,
-    nested_lines,
-    objects,
     result_with_flag,
-    seconds_between,
     text_call,
-    text_of,
     tool_definitions,
     usage_of,
 )
+from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ParentCall, Tool, ToolResult, Trajectory, Usage
 
 EXEC_EVENT = "exec_event"
@@ -39,6 +34,8 @@ BARE_TYPES = frozenset({
     "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
     "local_shell_call", "web_search_call", "tool_search_call", "tool_search_output",
 })  # fmt: skip
+_ONLY_CODEX = "internal_chat_message_metadata_passthrough"
+"""A field that only Codex's harness puts on calls and answers."""
 _MCP = "mcp__"
 
 
@@ -58,7 +55,7 @@ class CodexReader:
         if any(map(is_exec_event, records)):
             return Match(0.9, "events of codex exec")
         if not lines or len(lines) * 2 < len(records):
-            bare = sum(map(_is_bare_call, records))
+            bare = sum(_is_bare_item(record) and _ONLY_CODEX in record for record in records)
             return Match(0.75, "response items of Codex's own tools") if bare * 2 > len(records) else NO_MATCH
         if lines[0]["type"] == "session_meta":
             return Match(0.95, 'a first line "session_meta", lines with "payload"')
@@ -105,11 +102,6 @@ def _is_old_meta(value: Any) -> bool:
 
 def _is_bare_item(value: Any) -> bool:
     return isinstance(value, dict) and "payload" not in value and str(value.get("type")) in BARE_TYPES
-
-
-def _is_bare_call(value: Any) -> bool:
-    """A call or an answer that only Codex's harness makes, by the fields that it puts on it."""
-    return _is_bare_item(value) and "internal_chat_message_metadata_passthrough" in value
 
 
 def _is_line(value: Any) -> bool:
@@ -169,11 +161,8 @@ class _Session:
         if self._id is None and isinstance(payload.get("id"), str):
             self._id = payload["id"]
             self._log.started_at = text_of(payload.get("timestamp"))
-            source = payload.get("source")
-            spawned = (source.get("subagent") or {}) if isinstance(source, dict) else {}
-            spawn = spawned.get("thread_spawn") if isinstance(spawned, dict) else None
-            origin = spawn.get("parent_thread_id") if isinstance(spawn, dict) else payload.get("forked_from_id")
-            self._parent = text_of(origin)
+            spawn = object_in(payload, "source", "subagent", "thread_spawn")
+            self._parent = text_of(spawn.get("parent_thread_id") if spawn else payload.get("forked_from_id"))
 
     def _read_item(self, payload: JsonObject, moment: Any) -> None:
         kind, started = str(payload.get("type")), seconds_between(self._log.started_at, moment)
@@ -207,13 +196,10 @@ class _Session:
 
     def _read_event(self, payload: JsonObject) -> None:
         if payload.get("type") == "token_count":
-            info = payload.get("info")
-            total, last = (
-                as_object((as_object(info) or {}).get(f"{which}_token_usage")) for which in ("total", "last")
-            )
-            if last is not None:
+            total, last = (object_in(payload, "info", f"{which}_token_usage") for which in ("total", "last"))
+            if last:
                 self._log.count_tokens(last.get("input_tokens"), last.get("output_tokens"), behind=True)
-            if total is not None:
+            if total:
                 self._usage = usage_of(total.get("input_tokens"), total.get("output_tokens"))
         elif payload.get("type") == "mcp_tool_call_end":
             self._read_mcp_end(payload)
@@ -222,33 +208,23 @@ class _Session:
         identifier = text_of(payload.get("call_id")) or ""
         if identifier not in self._called:
             self._add_from_event(payload, identifier)
-        result, changes = payload.get("result"), {}
-        done = result.get("Ok") if isinstance(result, dict) else None
-        if isinstance(done, dict):
-            structured = done.get("structuredContent")
-            self._flags[identifier] = ToolResult(structured=structured, is_error=done.get("isError") is True)
-        elif isinstance(result, dict) and "Err" in result:
-            self._flags[identifier] = ToolResult(is_error=True)
-        duration = payload.get("duration")
-        if isinstance(duration, dict) and (seconds := as_number(duration.get("secs"))) is not None:
-            changes["seconds"] = seconds + (as_number(duration.get("nanos")) or 0) / 1e9
-        self._log.change(identifier, local=False, **changes)
+        if isinstance(payload.get("result"), dict):
+            _, failed, structured = _ended(payload)
+            self._flags[identifier] = ToolResult(structured=structured, is_error=failed)
+        duration = object_in(payload, "duration")
+        seconds = as_number(duration.get("secs"))
+        if seconds is not None:
+            seconds += (as_number(duration.get("nanos")) or 0) / 1e9
+        self._log.change(identifier, local=False, **({} if seconds is None else {"seconds": seconds}))
 
     def _add_from_event(self, payload: JsonObject, identifier: str) -> None:
         """A call of which no response item told yet: code that the model wrote made it, or its item comes later."""
-        invocation = payload.get("invocation")
-        invocation = invocation if isinstance(invocation, dict) else {}
-        server, tool = text_of(invocation.get("server")), text_of(invocation.get("tool"))
-        if server is None or tool is None:
+        call = _mcp_call(object_in(payload, "invocation"), identifier)
+        if call.server is None:
             return
-        name, arguments = f"{_MCP}{server}__{tool}", invocation.get("arguments")
-        call = json_text_call(name, arguments or {}, id=identifier, server=server, tool=tool)
         self._log.add(call, model=self._log.model)
-        result = payload.get("result")
-        done = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
-        content = done.get("content") if isinstance(done, dict) else done
-        failed = isinstance(result, dict) and ("Err" in result or (isinstance(done, dict) and done.get("isError")))
-        self._log.change(identifier, answer=result_with_flag(content, bool(failed)))
+        content, failed, _ = _ended(payload)
+        self._log.change(identifier, answer=result_with_flag(content, failed))
         self._called.add(identifier)
         self._from_events.add(identifier)
 
@@ -350,18 +326,13 @@ class ExecEvents:
         if kind == "agent_message":
             self._log.say(text_of(message.get("message")))
         elif kind == "mcp_tool_call_begin":
-            invocation = message.get("invocation")
-            self._log.add(_mcp_call(invocation if isinstance(invocation, dict) else message, identifier))
+            self._log.add(_mcp_call(object_in(message, "invocation") or message, identifier))
         elif kind == "mcp_tool_call_end":
-            result = message.get("result")
-            failed = isinstance(result, dict) and "Err" in result
-            content = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
-            if isinstance(content, dict):
-                failed = failed or content.get("isError") is True
-                content = content.get("content", content)
+            content, failed, _ = _ended(message)
             self._log.answer(identifier, result_with_flag(content, failed))
         elif kind == "exec_command_begin":
-            self._log.add(build_call("shell", _without_envelope(message), id=identifier, local=True))
+            command = {key: message[key] for key in ("command", "cwd") if key in message}
+            self._log.add(build_call("shell", command, id=identifier, local=True))
         elif kind == "exec_command_end":
             output = message.get("aggregated_output", message.get("stdout"))
             self._log.answer(identifier, result_with_flag(output, message.get("exit_code") not in (0, None)))
@@ -389,8 +360,20 @@ def _mcp_call(source: JsonObject, identifier: str) -> Call:
     if not (isinstance(server, str) and server and isinstance(tool, str) and tool):
         return build_call(tool, source.get("arguments"), id=identifier)
     arguments = source.get("arguments")
-    arguments = {} if arguments is None else arguments
-    return build_call(f"mcp__{server}__{tool}", arguments, id=identifier, server=server, tool=tool)
+    given = {} if arguments is None else arguments
+    return json_text_call(f"{_MCP}{server}__{tool}", given, id=identifier, server=server, tool=tool)
+
+
+def _ended(event: JsonObject) -> tuple[Any, bool, Any]:
+    """What came back at the end of an MCP call: its content, whether it failed, and the structured content."""
+    result = event.get("result")
+    failed, done = (
+        "Err" in object_in(result),
+        result.get("Ok", result.get("Err")) if isinstance(result, dict) else result,
+    )
+    body = object_in(done)
+    content = body.get("content", done) if body else done
+    return content, failed or body.get("isError") is True, body.get("structuredContent")
 
 
 def _answer_of_item(item: JsonObject) -> Any:
@@ -400,7 +383,3 @@ def _answer_of_item(item: JsonObject) -> Any:
     if isinstance(result, dict):
         return result.get("content", result)
     return item.get("aggregated_output", result)
-
-
-def _without_envelope(message: JsonObject) -> JsonObject:
-    return {key: message[key] for key in ("command", "cwd") if key in message}

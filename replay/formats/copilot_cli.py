@@ -7,16 +7,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import MISSING, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    build_call,
-    json_text_call,
-    objects,
-    result_with_flag,
-    seconds_between,
-    text_of,
-)
+from replay.formats.record_builders import build_call, json_text_call, result_with_flag
+from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 BUILT_IN = frozenset({

@@ -11,21 +11,17 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_object,
     build_call,
     error_answer,
-    first_of,
-    iso_time,
-    joined_text,
     json_text_call,
-    objects,
+    of_server,
     result_with_flag,
-    seconds_of,
-    text_of,
     usage_of,
 )
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory, Usage
 
 _SUFFIX = "ToolCall"
@@ -41,7 +37,7 @@ class CursorReader:
 
     def sniff(self, head: Head) -> Match:
         """Calls and thoughts as only Cursor prints them, or messages in its transcripts' shape."""
-        if any(_is_call(record) or _is_thought(record) for record in head.records):
+        if any(_is_call(record) or object_in(record).get("type") == "thinking" for record in head.records):
             return Match(0.97, 'lines of the type "tool_call" or "thinking"')
         messages = [record for record in head.records if _is_transcript_line(record)]
         others = [record for record in head.records if not _is_transcript_line(record)]
@@ -70,10 +66,6 @@ def _is_call(line: Any) -> bool:
     return isinstance(line, dict) and line.get("type") == "tool_call" and isinstance(line.get("tool_call"), dict)
 
 
-def _is_thought(line: Any) -> bool:
-    return isinstance(line, dict) and line.get("type") == "thinking" and line.get("subtype") in ("delta", "completed")
-
-
 def _is_transcript_line(line: Any) -> bool:
     message = as_object(line.get("message")) if isinstance(line, dict) else None
     return (
@@ -99,11 +91,11 @@ class _Session:
         if _is_call(line):
             self._read_call(line)
         elif kind in ("user", "assistant"):
-            self._read_message(str(kind), as_object(line.get("message")) or {}, partial="timestamp_ms" in line)
+            self._read_message(str(kind), object_in(line, "message"), partial="timestamp_ms" in line)
         elif kind == "system":
             self.log.model = text_of(line.get("model")) or self.log.model
         elif kind == "result":
-            counts = as_object(line.get("usage")) or {}
+            counts = object_in(line, "usage")
             self.usage = usage_of(counts.get("inputTokens"), counts.get("outputTokens"))
             self.log.final_reply = text_of(line.get("result")) or self.log.final_reply
 
@@ -131,7 +123,7 @@ class _Session:
             self.log.add(call, text_of(line.get("model_call_id")), model=self.log.model)
             self._begun[identifier] = moment
         if line.get("subtype") == "completed":
-            result = as_object(body.get("result")) or {}
+            result = object_in(body, "result")
             begun = self._begun[identifier]
             seconds = moment - begun if moment and begun else None
             interrupted = any(key in result for key in _REFUSED)
@@ -140,13 +132,12 @@ class _Session:
 
 def _call(name: str, body: JsonObject, identifier: str) -> Call:
     """A call of a tool of Cursor's own, which is named by its key, or of an MCP server."""
-    args = as_object(body.get("args")) or {}
+    args = object_in(body, "args")
     if name == "function":
         return json_text_call(body.get("name"), body.get("arguments"), id=identifier, local=True)
     if name != "mcp" + _SUFFIX:
         return build_call(name.removesuffix(_SUFFIX), args, id=identifier, local=True)
-    tool, server = text_of(args.get("toolName")), text_of(first_of(args, "providerIdentifier", "serverIdentifier"))
-    fields = {"server": server, "tool": tool} if server and tool else {}
+    fields = of_server(first_of(args, "providerIdentifier", "serverIdentifier"), args.get("toolName"))
     given = first_of(args, "args", "arguments")
     return build_call(first_of(args, "name", "toolName"), {} if given is None else given, id=identifier, **fields)
 
@@ -155,9 +146,9 @@ def _answer(result: JsonObject) -> Answer | None:
     """The answer under `success`, `error` or another word for how it went."""
     for outcome, value in result.items():
         if outcome != "success":
-            body = as_object(value) or {}
+            body = object_in(value)
             return error_answer(first_of(body, "error", "errorMessage", "message", "reason") or value or outcome)
-        body = as_object(value) or {}
+        body = object_in(value)
         blocks = objects(body.get("content"))
         texts = [as_object(block.get("text")) for block in blocks]
         flat = [{"type": "text", **text} if text else block for text, block in zip(texts, blocks, strict=True)]

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -53,7 +53,8 @@ def opened_value(value: Any, place: str = "$") -> Iterator[Element]:
     if isinstance(value, list):
         yield from (Element(f"{place}[{index}]", None, item) for index, item in enumerate(value))
         return
-    if _is_record(next(iter(value.values()), None)) and next(iter(value)) not in (*CONTAINER_KEYS, *RECORD_KEYS):
+    key, inner = next(iter(value.items()), ("", None))
+    if isinstance(inner, dict) and isinstance(inner.get("steps"), list) and key not in (*CONTAINER_KEYS, *RECORD_KEYS):
         yield from (Element(f"{place}.{key}", key, item) for key, item in value.items())
         return
     contains = False
@@ -70,10 +71,6 @@ def opened_value(value: Any, place: str = "$") -> Iterator[Element]:
         yield Element(place, None, value)
 
 
-def _is_record(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("steps"), list)
-
-
 @dataclass(frozen=True)
 class Head:
     """The first kilobytes of a file."""
@@ -86,8 +83,8 @@ class Head:
     object. The last one may be cut off where the kilobytes end: it then has the members that were seen so far."""
     members: tuple[str, ...] = ()
     """Of a zip: the names in it; `records` is empty then."""
-    whole: tuple[Any] | None = None
-    """The one JSON value that the file is, where the first kilobytes are all of it."""
+    is_whole: bool = False
+    """Whether the first kilobytes are all of it: one object or list."""
 
     @property
     def first(self) -> dict[str, Any]:
@@ -113,7 +110,7 @@ def head_of(path: str, data: bytes, members: tuple[str, ...] = ()) -> Head:
             pass
         else:
             records = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-            return Head(path, data, tuple(records), whole=(value,) if isinstance(value, list | dict) else None)
+            return Head(path, data, tuple(records), is_whole=isinstance(value, list | dict))
     return Head(path, data, tuple(_first_records(data.decode("utf-8-sig", "ignore"))))
 
 
@@ -234,9 +231,6 @@ class Document:
     @cached_property
     def shape(self) -> Literal["array", "object", "lines"]:
         """`array`: a list of records; `object`: one record, records by id, or under a container key; `lines`: JSONL."""
-        head = self.__dict__.get("head")
-        if head is not None and head.whole is not None:
-            return "array" if isinstance(head.whole[0], list) else "object"
         with self.open() as stream:
             lines = (line for line in _lines_of(stream) if not line.isspace())
             first = next(lines, b"").lstrip()
@@ -298,7 +292,8 @@ class Document:
                 try:
                     value = json_value(line)
                 except ValueError as error:
-                    broken = (number, _reason(error))
+                    not_text = isinstance(error, UnicodeDecodeError)
+                    broken = (number, "not UTF-8 text" if not_text else str(error).replace(" at line 1 ", " at "))
                     continue
                 yield Element(f"line {number}", None, value)
         if broken:
@@ -308,31 +303,20 @@ class Document:
 
     def _values(self, *, open_containers: bool) -> Iterator[Element]:
         """The records of the one value that the file is."""
-        whole = self._take_whole()
-        if whole is None:
-            with self.open() as stream:
-                if stream.seek(0, os.SEEK_END) > MAX_VALUE_BYTES:
-                    size = f"{MAX_VALUE_BYTES // 1024**2:,} MB"
-                    what = f"one JSON value of more than {size}; JSON Lines are read line by line"
-                    raise FormatError(self.path, what)
-                stream.seek(0)
-                data = stream.read().removeprefix(_BOM)
-            try:
-                whole = (json_value(data),)
-            except ValueError:  # several values, or broken
-                text = self._text(data)
-                del data
-                yield from self._one_by_one(text, open_containers=open_containers)
-                return
-        yield from _records_in(whole[0], "$", open_containers=open_containers)
-
-    def _take_whole(self) -> tuple[Any] | None:
-        """The value that the file is, where it was decoded already to tell its format; handed out once."""
-        head: Head | None = self.__dict__.get("head")
-        if head is None or head.whole is None:
-            return None
-        self.head = replace(head, whole=None)
-        return head.whole
+        with self.open() as stream:
+            if stream.seek(0, os.SEEK_END) > MAX_VALUE_BYTES:
+                size = f"{MAX_VALUE_BYTES // 1024**2:,} MB"
+                raise FormatError(self.path, f"one JSON value of more than {size}; JSON Lines are read line by line")
+            stream.seek(0)
+            data = stream.read().removeprefix(_BOM)
+        try:
+            value = json_value(data)
+        except ValueError:  # several values, or broken
+            text = self._text(data)
+            del data
+            yield from self._one_by_one(text, open_containers=open_containers)
+            return
+        yield from _records_in(value, "$", open_containers=open_containers)
 
     def _text(self, data: bytes) -> str:
         try:
@@ -371,7 +355,7 @@ class Document:
             return UnknownFormatError(self.path, message, _line_and_column(text, error.pos))
         rest = text[error.pos :].strip()
         found = repr(text[error.pos : error.pos + 20]) if rest else "the file ends here"
-        message = f"broken JSON: {_lower_first(error.msg)}; found {found}"
+        message = f"broken JSON: {error.msg[:1].lower()}{error.msg[1:]}; found {found}"
         return FormatError(self.path, message, _line_and_column(text, error.pos))
 
 
@@ -425,17 +409,9 @@ def _is_whole(line: bytes) -> bool:
         return False
 
 
-def _reason(error: ValueError) -> str:
-    return "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error).replace(" at line 1 ", " at ")
-
-
 def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
 def _line_and_column(text: str, position: int) -> str:
     return f"line {_line(text, position)}, column {position - text.rfind(chr(10), 0, position)}"
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]

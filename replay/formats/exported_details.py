@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.record_builders import as_number, as_object, opened, text_of
+from replay.formats.fields import as_number, as_object, object_in, text_of
+from replay.formats.record_builders import of_server
 from replay.records import Call, JsonObject, ToolResult, Trajectory
 from replay.records.answer import texts_of
-from replay.records.trajectory import ReportedResult
 
 _PREFIX = "replay."
 
@@ -23,24 +23,9 @@ def task_details(record: Trajectory) -> JsonObject:
     return {name: value for name, value in fields.items() if value}
 
 
-def reported_in(details: JsonObject | None) -> ReportedResult | None:
-    """The result of a task in what `task_details` wrote."""
-    given = as_object((details or {}).get("reported"))
-    if given is None:
-        return None
-    passed, score = given.get("passed"), as_number(given.get("score"))
-    passed = passed if isinstance(passed, bool) else None
-    return ReportedResult(passed=passed, score=score, details=as_object(given.get("details")))
-
-
-def task_details_in_attributes(attributes: JsonObject) -> JsonObject | None:
-    """The same in the attributes of a span; None where it has none."""
-    return as_object(opened(attributes.get(TASK)))
-
-
 def details_in(extra: Any) -> JsonObject | None:
-    """The details of a call or a task in an `extra` of ATIF, or beside it; None where another tool wrote it."""
-    return as_object((as_object(extra) or {}).get("replay"))
+    """The details of a call or a task in an `extra` of ATIF; None where another tool wrote it."""
+    return as_object(object_in(extra).get("replay"))
 
 
 def details_in_attributes(attributes: JsonObject) -> JsonObject | None:
@@ -51,14 +36,13 @@ def details_in_attributes(attributes: JsonObject) -> JsonObject | None:
 
 def with_details(call: Call, details: JsonObject) -> Call:
     """The call as it was before it was exported."""
-    server, tool, raw = (text_of(details.get(key)) for key in ("server", "tool", "raw"))
-    unreadable = details.get("unreadable")
+    raw, unreadable = text_of(details.get("raw")), details.get("unreadable")
     changes: JsonObject = {
         "local": details.get("local") is True,
         "interrupted": details.get("interrupted") is True,
         "started": as_number(details.get("started")),
         "seconds": as_number(details.get("seconds")),
-        **({"server": server, "tool": tool} if server and tool else {}),
+        **of_server(details.get("server"), details.get("tool")),
     }
     if unreadable in {"call", "name", "arguments"} if isinstance(unreadable, str) else raw is not None:
         changes |= {"unreadable": text_of(unreadable), "raw": raw}

@@ -10,18 +10,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    as_object,
-    build_call,
-    first_of,
-    joined_text,
-    objects,
-    result_with_flag,
-    seconds_between,
-    text_of,
-)
+from replay.formats.record_builders import build_call, result_with_flag
+from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 _MESSAGE_TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -137,7 +129,7 @@ def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
             continue
         log.model = text_of(message.get("model")) or log.model
         log.say(text)
-        tokens = as_object(message.get("tokens")) or {}
+        tokens = object_in(message, "tokens")
         log.count_tokens(tokens.get("input"), tokens.get("output"))
         for written in objects(message.get("toolCalls")):
             log.add(_call(written, log.started_at), number, model=log.model)
@@ -147,7 +139,7 @@ def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
 def _call(written: JsonObject, started_at: str | None) -> Call:
     name, status = written.get("name", MISSING), written.get("status")
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
-    fields = {"server": shown["server"], "tool": shown["tool"]} if shown else {}
+    fields = shown.groupdict() if shown else {}
     answer = None
     for part in objects(written.get("result")):
         response = part.get("functionResponse")
@@ -216,7 +208,7 @@ class ChatLines:
         elif kind == "tool_result":
             call = self._calls.get(str(event.get("tool_id")), {})
             failed = event.get("status") == "error"
-            error = as_object(event.get("error")) or {}
+            error = object_in(event, "error")
             content = event.get("output") if event.get("output") is not None else error.get("message")
             call["status"] = "error" if failed else "success"
             call["result"] = [{"functionResponse": {"response": {"error" if failed else "output": content}}}]

@@ -11,17 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.record_builders import (
-    as_object,
-    first_of,
-    identifier_of,
-    objects,
-    opened,
-    opened_repr,
-    text_of,
-    tool_definitions,
-    usage_of,
-)
+from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, opened_repr, text_of
+from replay.formats.record_builders import tool_definitions, usage_of
 from replay.formats.spans import Span
 from replay.records import JsonObject, Tool, Usage
 
@@ -137,7 +128,7 @@ def call_result(span: Span) -> Any:
 def message_beside(span: Span, direction: str) -> Any:
     """The one message that an exporter moved out of a span's attributes into a log record with a `body`."""
     for _, attributes in span.events:
-        messages = objects((as_object(attributes.get(direction)) or {}).get("messages"))
+        messages = objects(object_in(attributes, direction).get("messages"))
         if len(messages) == 1:
             content = messages[0].get("content")
             return content.get("content", content) if isinstance(content, dict) else content
@@ -146,7 +137,7 @@ def message_beside(span: Span, direction: str) -> Any:
 
 def _tool_message(span: Span) -> JsonObject:
     """LangChain's ToolMessage, where it is all that tells what a span was."""
-    message = as_object(opened(message_beside(span, "output"))) or {}
+    message = object_in(opened(message_beside(span, "output")))
     return message if message.get("type") == "tool" and text_of(message.get("name")) else {}
 
 
@@ -173,7 +164,8 @@ def _unwrapped(value: Any, parameters: Any) -> Any:
     if set(inner) == {"input"} and isinstance(opened_repr(inner["input"]), dict):
         return opened_repr(inner["input"])
     if {"args", "kwargs"} <= set(inner) and isinstance(inner["kwargs"], dict) and isinstance(inner["args"], list):
-        names = _parameter_names(parameters)
+        schema = object_in(opened(parameters))
+        names = list(object_in(schema, "properties") or schema)
         if len(names) >= len(inner["args"]):
             return {**dict(zip(names, inner["args"], strict=False)), **inner["kwargs"]}
     if "input_str" in inner and isinstance(inner.get("inputs"), dict):
@@ -181,12 +173,6 @@ def _unwrapped(value: Any, parameters: Any) -> Any:
     if set(inner) == {"tool_name", "arguments"} and isinstance(inner["arguments"], dict):
         return inner["arguments"]
     return inner
-
-
-def _parameter_names(parameters: Any) -> list[str]:
-    """The names of a tool's parameters, in order: of a JSON Schema, or of an object of them."""
-    schema = as_object(opened(parameters)) or {}
-    return list(as_object(schema.get("properties")) or schema)
 
 
 def tool_failure(span: Span) -> str | None:
@@ -213,7 +199,7 @@ def span_model(span: Span) -> str | None:
 
 def output_tools(span: Span) -> frozenset[str]:
     """The tools by which Pydantic AI makes a model give its final answer the shape that was asked for."""
-    parameters = as_object(opened(span.attributes.get("model_request_parameters"))) or {}
+    parameters = object_in(opened(span.attributes.get("model_request_parameters")))
     return frozenset(tool.name for tool in tool_definitions(parameters.get("output_tools")))
 
 
@@ -305,9 +291,7 @@ def question_in(span: Span) -> str | None:
     ]
     texts = texts or [
         part["text"]
-        for content in objects(
-            (as_object(opened(attributes.get("gcp.vertex.agent.llm_request"))) or {}).get("contents")
-        )
+        for content in objects(object_in(opened(attributes.get("gcp.vertex.agent.llm_request"))).get("contents"))
         if content.get("role") == "user"
         for part in objects(content.get("parts"))
         if text_of(part.get("text"))
@@ -336,12 +320,12 @@ def _calls_in_events(span: Span) -> list[JsonObject]:
     for message in (opened(item.get("message")) for name, item in span.events if name == "gen_ai.choice"):
         written = objects(message.get("tool_calls")) if isinstance(message, dict) else []
         for call in written:
-            function = as_object(call.get("function")) or call
+            function = object_in(call, "function") or call
             found.append({"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")})
         found += [
             {"id": block.get("toolUseId"), "name": block.get("name"), "arguments": block.get("input")}
             for item in objects(message)
-            if (block := as_object(item.get("toolUse")))
+            if (block := object_in(item.get("toolUse")))
         ]
     return found
 

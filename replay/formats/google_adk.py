@@ -12,20 +12,11 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_object,
-    error_answer,
-    first_of,
-    identifier_of,
-    iso_time,
-    objects,
-    seconds_of,
-    text_of,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, error_answer, written_call
+from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, JsonObject, Trajectory
 
 _OLD_TURN = frozenset({"query", "expected_tool_use"})
@@ -79,10 +70,9 @@ class GoogleAdkReader:
 
     def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
         events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record.get("events"))]
-        times = [moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None]
-        start = min(times, default=None)
-        log = CallLog()
-        log.model, log.started_at = next(filter(None, map(_model_of, events)), None), iso_time(start)
+        log, start = CallLog(), earliest(events)
+        models = (text_of(first_of(event, "model_version", "modelVersion")) for event in events)
+        log.model, log.started_at = next(filter(None, models), None), iso_time(start)
         for number, event in enumerate(events):
             _read(event, number, start, log)
         return log.trajectory(document, self.name, place, identifier)
@@ -94,23 +84,21 @@ def _is_event(value: JsonObject) -> bool:
 
 def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
     """Take in one event: its calls are one step."""
-    usage = as_object(first_of(event, "usage_metadata", "usageMetadata")) or {}
+    usage = object_in(first_of(event, "usage_metadata", "usageMetadata"))
     log.count_tokens(
         first_of(usage, "prompt_token_count", "promptTokenCount"),
         first_of(usage, "candidates_token_count", "candidatesTokenCount"),
     )
-    parts = objects((as_object(event.get("content")) or {}).get("parts"))
-    for response in filter(
-        None, (as_object(first_of(part, "function_response", "functionResponse")) for part in parts)
-    ):
-        log.answer(
-            identifier_of(response.get("id")), _answer(response.get("response")), name=text_of(response.get("name"))
-        )
+    parts = objects(object_in(event, "content").get("parts"))
+    for part in parts:
+        if response := object_in(first_of(part, "function_response", "functionResponse")):
+            answer, name = _answer(response.get("response")), text_of(response.get("name"))
+            log.answer(identifier_of(response.get("id")), answer, name=name)
     if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
         return
     texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))
     text = "\n".join(texts) or None
-    written = [item for part in parts if (item := as_object(first_of(part, "function_call", "functionCall")))]
+    written = [item for part in parts if (item := object_in(first_of(part, "function_call", "functionCall")))]
     if not written:
         if event.get("author") == "user":
             log.ask(text)
@@ -118,15 +106,11 @@ def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> 
             log.final_reply = text or log.final_reply
         return
     log.say(text)
-    moment = seconds_of(event.get("timestamp"))
-    started = None if moment is None or start is None else max(0.0, moment - start)
+    started = seconds_after(start, seconds_of(event.get("timestamp")))
     for item in written:
         call = written_call(item.get("name"), item.get("args"), id=identifier_of(item.get("id")), started=started)
-        log.add(call.model_copy(update={"local": call.name in ADK}), number, model=_model_of(event))
-
-
-def _model_of(event: JsonObject) -> str | None:
-    return text_of(first_of(event, "model_version", "modelVersion"))
+        model = text_of(first_of(event, "model_version", "modelVersion"))
+        log.add(call.model_copy(update={"local": call.name in ADK}), number, model=model)
 
 
 def _answer(response: Any) -> Answer | None:
@@ -168,7 +152,7 @@ def _events(turn: JsonObject) -> Iterator[JsonObject]:
     """The events of one turn; the tools of `tool_uses` are in order, and nothing says which were asked together."""
     moment = first_of(turn, "creation_timestamp", "creationTimestamp")
     yield {"author": "user", "content": first_of(turn, "user_content", "userContent"), "timestamp": moment}
-    between = as_object(first_of(turn, "intermediate_data", "intermediateData")) or {}
+    between = object_in(first_of(turn, "intermediate_data", "intermediateData"))
     events = objects(first_of(between, "invocation_events", "invocationEvents"))
     yield from events
     if not events:

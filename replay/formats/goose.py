@@ -11,21 +11,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_object,
-    build_call,
-    error_answer,
-    first_of,
-    iso_time,
-    joined_text,
-    objects,
-    seconds_between,
-    seconds_of,
-    text_of,
-    usage_of,
-)
+from replay.formats.record_builders import answer_of, build_call, error_answer, usage_of
+from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_EXTENSIONS = frozenset({
@@ -85,12 +74,12 @@ def _messages_of(value: Any) -> list[JsonObject]:
     if not isinstance(value, dict):
         return []
     inner = first_of(value, "conversation", "messages", "message")
-    found = objects(inner) if isinstance(inner, list) else [as_object(inner) or value]
+    found = objects(inner) if isinstance(inner, list) else [object_in(inner) or value]
     return [message for message in found if "role" in message and isinstance(message.get("content"), list)]
 
 
 def _finished(log: CallLog, about: JsonObject, place: str, document: Document) -> Trajectory:
-    model = as_object(about.get("model_config")) or {}
+    model = object_in(about, "model_config")
     log.model = text_of(first_of(model, "model_name", "model")) or log.model
     usage = usage_of(
         first_of(about, "accumulated_input_tokens", "input_tokens"),
@@ -102,7 +91,7 @@ def _finished(log: CallLog, about: JsonObject, place: str, document: Document) -
 def _read(message: JsonObject, log: CallLog) -> None:
     time = iso_time(seconds_of(message.get("created")))
     log.started_at = log.started_at or time
-    inference = as_object((as_object(message.get("metadata")) or {}).get("inference")) or {}
+    inference = object_in(message, "metadata", "inference")
     log.model = log.model or text_of(first_of(inference, "resolvedModel", "requestedModel"))
     text = joined_text([block for block in objects(message["content"]) if block.get("type") == "text"])
     if message.get("role") == "assistant":
@@ -114,17 +103,17 @@ def _read(message: JsonObject, log: CallLog) -> None:
             call = _call(block).model_copy(update={"started": seconds_between(log.started_at, time)})
             log.add(call, id(message))
         elif block.get("type") == "toolResponse":
-            log.answer(text_of(block.get("id")), _answer(as_object(block.get("toolResult")) or {}))
+            log.answer(text_of(block.get("id")), _answer(object_in(block, "toolResult")))
 
 
 def _call(block: JsonObject) -> Call:
     """The call of a tool, whose extension stands before its name: `developer__shell`."""
-    request = as_object(block.get("toolCall")) or {}
-    value = as_object(first_of(request, "value", "Ok")) or request
+    request = object_in(block, "toolCall")
+    value = object_in(first_of(request, "value", "Ok")) or request
     name, arguments = value.get("name"), value.get("arguments")
     given, identifier = {} if arguments is None else arguments, text_of(block.get("id"))
     server, _, tool = name.partition("__") if isinstance(name, str) else ("", "", "")
-    extension = text_of((as_object(block.get("_meta")) or {}).get("goose_extension"))
+    extension = text_of(object_in(block, "_meta").get("goose_extension"))
     if not tool and extension:
         server, tool = extension, str(name)
     if not tool or server in _OWN_EXTENSIONS:

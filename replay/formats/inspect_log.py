@@ -7,43 +7,37 @@ epoch, under one id: both together name a trajectory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
+from replay.errors import FormatError, install_command
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
-from replay.formats.eval_archive import looks_like_eval_archive, read_eval_archive
-from replay.formats.exported_details import reported_in
+from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, paragraphs, text_of
 from replay.formats.harness_tools import INSPECT
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
-    as_number,
-    as_object,
     build_call,
-    identifier_of,
-    objects,
-    seconds_of,
+    labels_of,
+    of_server,
+    reported_in,
     summed_usage,
-    text_of,
     tool_definitions,
     with_mcp_server,
     written_call,
 )
-from replay.formats.task_facts import labels_of
+from replay.formats.times import seconds_after, seconds_of
 from replay.json_values import MAX_DEPTH
-from replay.records import (
-    Answer,
-    Call,
-    JsonObject,
-    ReportedResult,
-    Task,
-    TextAnswer,
-    Tool,
-    ToolResult,
-    Trajectory,
-    Usage,
-)
+from replay.records import Answer, Call, JsonObject, ReportedResult, Task, TextAnswer, ToolResult, Trajectory, Usage
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _PARSE_ERROR = re.compile(r"Error parsing the following tool call arguments:\n\n(.*)\n\nError details:", re.DOTALL)
 _INTERRUPTIONS = frozenset({"approval", "limit"})
@@ -68,7 +62,7 @@ class InspectReader:
         if looks_like_eval_archive(head):
             return Match(1.0, "a zip with header.json and samples/")
         first = head.first
-        specification = as_object(first.get("eval")) or {}
+        specification = object_in(first, "eval")
         if "task" in specification and ("model" in specification or "run_id" in specification):
             return Match(0.98, '"eval" with "task" and "model"')
         if specification and {"version", "status"} <= set(first):
@@ -102,12 +96,13 @@ def _note_version(document: Document, header: JsonObject) -> None:
 
 
 def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Document) -> Trajectory:
-    specification = as_object(header.get("eval")) or {}
-    attachments = as_object(sample.get("attachments")) or {}
+    specification = object_in(header, "eval")
+    attachments = object_in(sample, "attachments")
     events = objects(sample.get("events"))
     messages = objects(resolved(sample.get("messages"), attachments))
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
     began = text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None)
+    offered = [tool for event in events if event.get("event") == "model" for tool in objects(event.get("tools"))]
     log, times = CallLog(), _tool_times(events)
     for number, message in enumerate(messages):
         _read(message, number, log, times, start)
@@ -122,10 +117,10 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
             question=_question(messages) or _input(sample, attachments),
             type=text_of(specification.get("task")),
             id=identifier,
-            labels=labels_of(as_object(sample.get("metadata")) or {}),
+            labels=labels_of(object_in(sample, "metadata")),
         ),
         usage=_usage(sample),
-        tools=_tools(events, attachments),
+        tools=tool_definitions(resolved(offered, attachments)),
         reported=_reported(sample),
     )
 
@@ -151,8 +146,7 @@ def _input(sample: JsonObject, attachments: JsonObject) -> str | None:
 
 
 def _question(messages: list[JsonObject]) -> str | None:
-    texts = (_text(message.get("content")) for message in messages if message.get("role") == "user")
-    return "\n\n".join(filter(None, texts)) or None
+    return paragraphs(_text(message.get("content")) for message in messages if message.get("role") == "user")
 
 
 def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float | None]]:
@@ -164,22 +158,16 @@ def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float
     }
 
 
-def _tools(events: list[JsonObject], attachments: JsonObject) -> tuple[Tool, ...]:
-    offered = [tool for event in events if event.get("event") == "model" for tool in objects(event.get("tools"))]
-    return tool_definitions(resolved(offered, attachments))
-
-
 def _usage(sample: JsonObject) -> Usage | None:
-    by_model = as_object(sample.get("model_usage")) or {}
+    by_model = object_in(sample, "model_usage")
     counts = [usage for usage in by_model.values() if isinstance(usage, dict)]
     return summed_usage((usage.get("input_tokens"), usage.get("output_tokens")) for usage in counts)
 
 
 def _reported(sample: JsonObject) -> ReportedResult | None:
-    scores = {name: score for name, score in (as_object(sample.get("scores")) or {}).items() if isinstance(score, dict)}
-    own = as_object((scores.pop("replay", None) or {}).get("metadata"))
-    if own is not None:
-        return reported_in(own)
+    scores = {name: score for name, score in object_in(sample, "scores").items() if isinstance(score, dict)}
+    if "replay" in scores:  # our own export
+        return reported_in(object_in(scores, "replay", "metadata"))
     if not scores and isinstance(sample.get("score"), dict):
         scores = {"score": sample["score"]}
     error = as_object(sample.get("error"))
@@ -217,8 +205,8 @@ def _call(written: JsonObject, times: Times, start: float | None) -> Call:
     name = written.get("function")
     fields: JsonObject = {
         "id": identifier_of(written.get("id")),
-        "started": max(0.0, began - start) if began is not None and start is not None else None,
-        "seconds": max(0.0, ended - began) if ended is not None and began is not None else None,
+        "started": seconds_after(start, began),
+        "seconds": seconds_after(began, ended),
     }
     if text_of(written.get("parse_error")):
         return _unparsed(written, fields)
@@ -271,12 +259,79 @@ def _provider_call(part: JsonObject) -> Call:
     remote = part.get("tool_type") == "mcp_call"
     server, name = text_of(part.get("context")), text_of(part.get("name"))
     failed = part.get("error") is not None
-    call = written_call(
-        name,
-        part.get("arguments"),
-        id=identifier_of(part.get("id")),
-        answer=answer_of(part.get("error") if failed else part.get("result"), is_error=failed),
-    )
-    return call.model_copy(
-        update={"local": not remote, **({"server": server, "tool": name} if remote and server and name else {})}
-    )
+    answer = answer_of(part.get("error") if failed else part.get("result"), is_error=failed)
+    call = written_call(name, part.get("arguments"), id=identifier_of(part.get("id")), answer=answer)
+    return call.model_copy(update={"local": not remote, **(of_server(server, name) if remote else {})})
+
+
+_FIRST_MEMBERS = (b"_journal/start.json", b"header.json", b"samples/", b"summaries.json", b"_journal/summaries/")
+
+
+def looks_like_eval_archive(head: Head) -> bool:
+    """Whether a file is a zip with the members of an Inspect log."""
+    if head.members:
+        return "header.json" in head.members or "_journal/start.json" in head.members
+    return head.data[:4] == b"PK\x03\x04" and head.data[30:].startswith(_FIRST_MEMBERS)
+
+
+def read_eval_archive(document: Document) -> tuple[JsonObject, Iterator[JsonObject]]:
+    """The header of an `.eval` log, and its samples one after the other; one that is missing is noted.
+
+    Such a log is a zip whose members may be compressed in ways that Python's own zipfile does not open.
+
+    Raises:
+        FormatError: the package is not installed, or cannot read the log.
+    """
+    log = _inspect_package(document.path)
+    with _on_disk(document) as path:
+        header = _asked(document, log.read_eval_log, path, header_only=True).model_dump(mode="json")
+    return header, _samples(document, log)
+
+
+def _samples(document: Document, log: ModuleType) -> Iterator[JsonObject]:
+    with _on_disk(document) as path:
+        for summary in _asked(document, log.read_eval_log_sample_summaries, path):
+            chosen = {"id": summary.id, "epoch": summary.epoch, "resolve_attachments": True}
+            try:
+                sample = _asked(document, log.read_eval_log_sample, path, **chosen)
+            except FormatError as error:
+                document.note(error.message, f"samples/{summary.id}_epoch_{summary.epoch}.json")
+                continue
+            yield sample.model_dump(mode="json")
+
+
+def _asked(document: Document, question: Callable[..., Any], *arguments: Any, **choices: Any) -> Any:
+    """What the package answers. In another thread: it runs an event loop of its own, and ours may be running here."""
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            return pool.submit(question, *arguments, **choices).result()
+        except Exception as error:  # noqa: BLE001 - the package documents none, and a broken log is no fault of ours
+            raise FormatError(document.path, f"inspect_ai cannot read it: {type(error).__name__}: {error}") from None
+
+
+def _inspect_package(path: str) -> ModuleType:
+    try:
+        import inspect_ai.log
+    except ImportError:
+        raise FormatError(
+            path,
+            "an Inspect .eval log, which the package inspect_ai reads; "
+            f"install it with: {install_command('inspect')}, "
+            "or turn the log into JSON with: inspect log convert --to json",
+        ) from None
+    module: ModuleType = inspect_ai.log
+    return module
+
+
+@contextmanager
+def _on_disk(document: Document) -> Iterator[str]:
+    """A path of the file: its own, or, out of an archive or a pipe, that of a copy."""
+    own = Path(document.path)
+    if own.is_file() and own.suffix == ".eval":
+        yield str(own)
+        return
+    with TemporaryDirectory(prefix="replay-") as directory:
+        copy = Path(directory) / "log.eval"
+        with document.open() as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield str(copy)

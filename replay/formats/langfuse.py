@@ -7,6 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
+from replay.formats.fields import (
+    as_number,
+    as_object,
+    first_of,
+    identifier_of,
+    object_in,
+    objects,
+    opened,
+    opened_repr,
+    text_of,
+    to_json,
+)
 from replay.formats.genai import (
     call_arguments,
     call_id,
@@ -19,19 +31,8 @@ from replay.formats.genai import (
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_number,
-    as_object,
-    first_of,
-    identifier_of,
-    iso_time,
     number_calls,
-    objects,
-    opened,
-    opened_repr,
-    seconds_of,
     summed_usage,
-    text_of,
-    to_json,
     tool_definitions,
     tool_message,
     usage_of,
@@ -39,6 +40,7 @@ from replay.formats.record_builders import (
     written_call,
 )
 from replay.formats.spans import Span, attributes_of
+from replay.formats.times import iso_time, seconds_of
 from replay.formats.trace_steps import Timed, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
 
@@ -80,7 +82,7 @@ class LangfuseReader:
 
 
 def _opened_record(value: Any) -> tuple[JsonObject, list[JsonObject]]:
-    record = as_object(value) or {}
+    record = object_in(value)
     trace = as_object(record.get("trace"))
     if trace is None:
         trace = record if isinstance(record.get("observations"), list) else {}
@@ -100,13 +102,14 @@ def _trajectory(
 ) -> Trajectory:
     ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
     generations = [item for item in ordered if item.get("type") == "GENERATION"]
-    inner = _without_outer(generations)
-    metadata = as_object(opened(trace.get("metadata"))) or {}
+    around = {identifier_of(item.get("parentObservationId")) for item in generations}
+    inner = [item for item in generations if identifier_of(item.get("id")) not in around]  # no tokens twice
+    metadata = object_in(opened(trace.get("metadata")))
     model = next((name for item in generations if (name := text_of(item.get("model")))), None)
     start = next((moment for item in ordered if (moment := seconds_of(item.get("startTime"))) is not None), None)
     return Trajectory(
         id=identifier,
-        model=model or text_of((as_object(metadata.get("attributes")) or {}).get("model_name")) or document.model_name,
+        model=model or text_of(object_in(metadata, "attributes").get("model_name")) or document.model_name,
         task=Task(question=_as_text(trace.get("input")), type=text_of(trace.get("name"))),
         source=Source(file=document.path, format=LangfuseReader.name, position=place),
         steps=number_calls(list(_without_final_answer(_steps(ordered, generations), generations, trace.get("output")))),
@@ -123,29 +126,22 @@ def _as_text(value: Any) -> str | None:
     for _ in range(2):
         value = opened(value)
         if isinstance(value, str) and value[:1] == value[-1:] == '"' and len(value) > 1:
-            value = _unquoted(value)
+            inner = opened(f"[{value}]")
+            value = inner[0] if isinstance(inner, list) and inner else value
     return value or None if isinstance(value, str) or value is None else to_json(value)
 
 
-def _unquoted(text: str) -> Any:
-    inner = opened(f"[{text}]")
-    return inner[0] if isinstance(inner, list) and inner else text
-
-
-def _without_outer(generations: list[JsonObject]) -> list[JsonObject]:
-    """Without the generations that stand around others and repeat their tokens."""
-    parents = {identifier_of(item.get("parentObservationId")) for item in generations}
-    return [item for item in generations if identifier_of(item.get("id")) not in parents]
-
-
 def _tokens(generation: JsonObject) -> tuple[Any, Any]:
-    usage = as_object(opened(first_of(generation, "usageDetails", "usage"))) or {}
+    usage = object_in(opened(first_of(generation, "usageDetails", "usage")))
     return usage.get("input"), usage.get("output")
 
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
     answers: dict[str, object] = {
-        str(message["tool_call_id"]): message for item in ordered for message in _answers_in(item)
+        str(message["tool_call_id"]): message
+        for item in ordered
+        for side in ("input", "output")
+        for message in tool_messages(item.get(side))
     }
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
@@ -203,12 +199,6 @@ def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
     yield from begun.values()
 
 
-def _answers_in(observation: JsonObject) -> Iterator[JsonObject]:
-    """The answers among the messages that went into an observation or came out of it."""
-    yield from tool_messages(observation.get("input"))
-    yield from tool_messages(observation.get("output"))
-
-
 def tool_messages(side: Any) -> Iterator[JsonObject]:
     """LangChain's ToolMessages in what went in or came out: one by itself, a list (of lists), or under `messages`."""
     value = opened(side)
@@ -223,7 +213,7 @@ def tool_messages(side: Any) -> Iterator[JsonObject]:
 
 def _span(observation: JsonObject) -> Span:
     """An observation as the span that it was made from: names and values as its attributes have them."""
-    metadata = as_object(opened(observation.get("metadata"))) or {}
+    metadata = object_in(opened(observation.get("metadata")))
     attributes = attributes_of(opened(metadata.get("attributes")))
     failed = observation.get("level") == "ERROR"
     return Span(
@@ -246,7 +236,8 @@ def _call(observation: JsonObject) -> Call:
     arguments = _arguments(given) if given is not None else call_arguments(span)
     result = call_result(span) if came_back is None else came_back
     failure = (span.message or "the observation has the level ERROR") if span.failed else None
-    call = written_call(name, arguments, id=call_id(span) or _id_in(came_back), answer=recorded(result, failure))
+    identifier = call_id(span) or identifier_of((tool_message(came_back) or {}).get("tool_call_id"))
+    call = written_call(name, arguments, id=identifier, answer=recorded(result, failure))
     return with_mcp_server(call.model_copy(update={"local": name in ADK}))
 
 
@@ -259,43 +250,33 @@ def _arguments(given: Any) -> Any:
     return given
 
 
-def _id_in(output: Any) -> str | None:
-    """The call's id, where the framework's own tool message is the output."""
-    return identifier_of((tool_message(output) or {}).get("tool_call_id"))
-
-
 def _written_calls(generation: JsonObject) -> list[JsonObject]:
     names = generation.get("toolCallNames")
     names = names if isinstance(names, list) else []
     calls = generation.get("toolCalls")
-    written = [as_object(opened(call)) or {} for call in calls] if isinstance(calls, list) else []
+    written = [object_in(opened(call)) for call in calls] if isinstance(calls, list) else []
     written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
-    return written or [call for message in _messages(generation.get("output")) for call in calls_in(message)]
-
-
-def _messages(output: Any) -> list[JsonObject]:
-    value = opened(output)
-    return objects(value) if isinstance(value, list) else [value] if isinstance(value, dict) else []
+    output = opened(generation.get("output"))
+    messages = objects(output if isinstance(output, list) else [output])
+    return written or [call for message in messages for call in calls_in(message)]
 
 
 def calls_in(message: JsonObject) -> Iterator[JsonObject]:
     """The calls of a reply: OpenAI's `tool_calls`, which LangChain keeps as they are among `additional_kwargs`, or its
     own `{name, args, id}`.
     """
-    inner = as_object(first_of(message, "kwargs", "message")) or message
-    written = objects(inner.get("tool_calls")) or objects(
-        (as_object(inner.get("additional_kwargs")) or {}).get("tool_calls")
-    )
+    inner = object_in(first_of(message, "kwargs", "message")) or message
+    written = objects(inner.get("tool_calls")) or objects(object_in(inner, "additional_kwargs").get("tool_calls"))
     for call in written:
-        function = as_object(call.get("function")) or call
+        function = object_in(call, "function") or call
         yield {"id": call.get("id"), "name": function.get("name"), "arguments": first_of(function, "arguments", "args")}
 
 
 def _tools(generations: list[JsonObject]) -> tuple[Tool, ...]:
     offered: dict[str, Tool] = {}
     for item in generations:
-        metadata = as_object(opened(item.get("metadata"))) or {}
-        attributes = as_object(metadata.get("attributes")) or {}
+        metadata = object_in(opened(item.get("metadata")))
+        attributes = object_in(metadata, "attributes")
         source = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
         for tool in tool_definitions(source):
             offered.setdefault(tool.name, tool)

@@ -6,26 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
-from replay.formats.langfuse import calls_in, tool_messages
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
+from replay.formats.fields import (
     first_of,
     identifier_of,
-    iso_time,
     joined_text,
-    number_calls,
+    object_in,
     objects,
     opened,
     opened_repr,
-    seconds_of,
     text_of,
     to_json,
-    tool_message,
-    total_usage,
-    usage_in,
-    written_call,
 )
+from replay.formats.langfuse import calls_in, tool_messages
+from replay.formats.reader import NO_MATCH, Match
+from replay.formats.record_builders import number_calls, tool_message, total_usage, usage_in, written_call
+from replay.formats.times import iso_time, seconds_of
 from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
@@ -138,25 +133,25 @@ def _call(run: JsonObject) -> Call:
 
 def _messages_out(run: JsonObject) -> list[JsonObject]:
     """The messages that a model replied with: LangChain's generations, or OpenAI's choices."""
-    outputs = as_object(opened(run.get("outputs"))) or {}
+    outputs = object_in(opened(run.get("outputs")))
     generations = outputs.get("generations")
     flat = (
         [each for group in generations for each in (group if isinstance(group, list) else [group])]
         if isinstance(generations, list)
         else []
     )
-    messages = [as_object(each.get("message")) or each for each in objects(flat) or objects(outputs.get("choices"))]
-    return messages or objects(outputs.get("messages")) or [as_object(outputs.get("output")) or outputs]
+    messages = [object_in(each, "message") or each for each in objects(flat) or objects(outputs.get("choices"))]
+    return messages or objects(outputs.get("messages")) or [object_in(outputs, "output") or outputs]
 
 
 def _model(run: JsonObject) -> str | None:
-    extra = as_object(opened(run.get("extra"))) or {}
-    about, given = as_object(extra.get("metadata")) or {}, as_object(extra.get("invocation_params")) or {}
+    extra = object_in(opened(run.get("extra")))
+    about, given = object_in(extra, "metadata"), object_in(extra, "invocation_params")
     return text_of(about.get("ls_model_name")) or text_of(first_of(given, "model", "model_name"))
 
 
 def _usage(run: JsonObject) -> Usage | None:
-    outputs = as_object(opened(run.get("outputs"))) or {}
+    outputs = object_in(opened(run.get("outputs")))
     return usage_in(run if run.get("prompt_tokens") is not None else first_of(outputs, "usage_metadata", "usage"))
 
 
@@ -165,7 +160,7 @@ def _question(root: JsonObject) -> str | None:
     if not isinstance(inputs, dict):
         return text_of(inputs)
     for message in objects(inputs.get("messages")):
-        inner = as_object(message.get("kwargs")) or message
+        inner = object_in(message, "kwargs") or message
         if "tool_calls" not in inner and (text := joined_text(inner.get("content"))):
             return text
     given = first_of(inputs, "input", "question", "query")

@@ -12,10 +12,10 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import MISSING, to_json
 from replay.formats.openai_chat import is_unparsed_call
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import MISSING, build_call, number_calls, recorded_answer, to_json, usage_in
-from replay.formats.task_facts import labels_of, reported_of
+from replay.formats.record_builders import build_call, labels_of, number_calls, recorded_answer, reported_of, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _RAN = frozenset({"steps", "dialogue", "final_reply"})
@@ -103,7 +103,9 @@ def _steps(record: JsonObject, path: str, place: str) -> list[Step]:
     steps = [_step(step, path, f"{place}.steps[{index}]") for index, step in enumerate(record["steps"])]
     rounds = record.get("dialogue")
     if not isinstance(rounds, list):
-        return [*steps, *_call_as_reply(record.get("final_reply"))]
+        reply = record.get("final_reply")  # it may be a call that the runner did not take for one
+        unparsed = isinstance(reply, str) and is_unparsed_call(reply)
+        return [*steps, *([_unreadable(reply)] if unparsed else [])]
     merged: list[Step] = []
     waiting = iter(steps)
     for entry in rounds:
@@ -131,17 +133,15 @@ def _call(value: Any) -> Call:
 def _illegal_round(entry: Any) -> Step | None:
     work = entry.get("work") if isinstance(entry, dict) else None
     if isinstance(work, str):
-        return Step(calls=(Call(position="", unreadable="call", raw=work),))
+        return _unreadable(work)
     if not isinstance(work, dict) or work.get("tool_calls") != []:
         return None
     raw = next((work[key] for key in ("raw", "text", "reply") if isinstance(work.get(key), str)), None)
-    return Step(calls=(Call(position="", unreadable="call", raw=raw),), text=_text(entry.get("prepare")))
+    return _unreadable(raw, _text(entry.get("prepare")))
 
 
-def _call_as_reply(reply: Any) -> Iterator[Step]:
-    """The call that a final reply is, which the benchmark's runner did not take for one."""
-    if isinstance(reply, str) and is_unparsed_call(reply):
-        yield Step(calls=(Call(position="", unreadable="call", raw=reply),))
+def _unreadable(raw: str | None, text: str | None = None) -> Step:
+    return Step(calls=(Call(position="", unreadable="call", raw=raw),), text=text)
 
 
 def _text(value: Any) -> str | None:

@@ -11,24 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, as_object, first_of, identifier_of, object_in, objects, text_of
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    answer_of,
-    as_object,
-    error_answer,
-    first_of,
-    identifier_of,
-    iso_time,
-    number_calls,
-    objects,
-    seconds_of,
-    text_of,
-    usage_of,
-    written_call,
-)
-from replay.formats.task_facts import labels_of
+from replay.formats.record_builders import answer_of, error_answer, labels_of, number_calls, usage_of, written_call
+from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _AGENT_SERVER = "adk_agent_tool"
@@ -87,8 +74,7 @@ def _task_trajectories(
 ) -> Iterator[Trajectory]:
     results = objects(task.get("execution_results"))
     steps = number_calls(_steps(results, "round"))
-    usage = as_object(task.get("token_usage")) or {}
-    start = _start(results)
+    usage = object_in(task, "token_usage")
     yield Trajectory(
         id=identifier,
         model=model,
@@ -102,7 +88,7 @@ def _task_trajectories(
         final_reply=text_of(first_of(task, "solution", "final_solution")),
         usage=usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens")),
         reported=_reported(task),
-        started_at=iso_time(start),
+        started_at=iso_time(earliest(results)),
     )
     ordered = [result for group in _rounds(results, "round") for result in group]
     positions = [call.position for step in steps for call in step.calls]
@@ -112,17 +98,12 @@ def _task_trajectories(
             yield Trajectory(
                 id=f"{identifier}/{identifier_of(result.get('call_id')) or position}",
                 model=model,
-                task=Task(question=text_of((as_object(result.get("parameters")) or {}).get("request"))),
+                task=Task(question=text_of(object_in(result, "parameters").get("request"))),
                 source=Source(file=document.path, format=McpBenchReader.name, position=f"{place} {position}"),
                 steps=number_calls(_steps(inner, "sub_round")),
                 parent=ParentCall(trajectory=identifier, call=position),
-                started_at=iso_time(_start(inner)),
+                started_at=iso_time(earliest(inner)),
             )
-
-
-def _start(results: list[JsonObject]) -> float | None:
-    times = [moment for result in results if (moment := seconds_of(result.get("timestamp"))) is not None]
-    return min(times, default=None)
 
 
 def _rounds(results: list[JsonObject], key: str) -> list[list[JsonObject]]:
@@ -140,19 +121,18 @@ def _rounds(results: list[JsonObject], key: str) -> list[list[JsonObject]]:
 
 
 def _steps(results: list[JsonObject], key: str) -> list[Step]:
-    start = _start(results)
+    start = earliest(results)
     return [Step(calls=tuple(_call(result, start) for result in group)) for group in _rounds(results, key)]
 
 
 def _call(result: JsonObject, start: float | None) -> Call:
     name, server = text_of(result.get("tool")), text_of(result.get("server"))
-    moment = seconds_of(result.get("timestamp"))
     call = written_call(
         name,
         result.get("parameters"),
         id=identifier_of(result.get("call_id")),
         answer=_answer(result),
-        started=None if moment is None or start is None else max(0.0, moment - start),
+        started=seconds_after(start, seconds_of(result.get("timestamp"))),
     )
     local = server == _AGENT_SERVER or name in ADK or bool(result.get("inner_tool_calls"))
     if server is None or local or name is None:

@@ -10,19 +10,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay.formats.document import Document, Head
+from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.openai_chat import conversation_steps
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
-    first_of,
-    identifier_of,
-    number_calls,
-    objects,
-    text_of,
-    written_call,
-)
+from replay.formats.record_builders import number_calls, written_call
 from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory
 
+_QUESTIONS: Final = ("description", "goal", "name")
 _JUDGED: Final = ("trajectory_score", "trajectory_scores", "completion_score", "completion_scores")
 
 
@@ -53,10 +47,11 @@ class McpEvalReader:
             steps, reply = conversation_steps(messages, document.path, element.place)
             if not messages:
                 steps = _steps_without_conversation(record)
+            task = object_in(record, "task")
             yield Trajectory(
                 id=identifier_of(record.get("task_id")) or element.place,
                 model=text_of(record.get("model")) or document.model_of_results,
-                task=Task(question=_question(record)),
+                task=Task(question=next(filter(None, (text_of(task.get(key)) for key in _QUESTIONS)), None)),
                 source=Source(file=document.path, format=self.name, position=element.place),
                 steps=number_calls(steps),
                 final_reply=reply or text_of(record.get("final_response")),
@@ -79,8 +74,3 @@ def _steps_without_conversation(record: JsonObject) -> list[Step]:
         written_call(call.get("tool_name"), call.get("tool_parameters")) for call in objects(record.get("tool_calls"))
     ]
     return [Step(calls=(call,)) for call in calls]
-
-
-def _question(record: JsonObject) -> str | None:
-    task = as_object(record.get("task")) or {}
-    return text_of(task.get("description")) or text_of(task.get("goal")) or text_of(task.get("name"))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from replay.formats.record_builders import opened
+from replay.formats.fields import opened
 
 _PRODUCTS: Final = (
     ("a LangGraph checkpoint", ("channel_values", "channel_versions")),
@@ -99,7 +99,8 @@ def _signs(records: tuple[Any, ...]) -> Iterator[tuple[str, bool]]:
             if _speaks_of_call(name) and any(
                 isinstance(item, str | dict) and item and not _is_definition(item) for item in near
             ):
-                yield name, any(isinstance(item, dict) and _is_beside(item) for item in (value, *near))
+                keys = {key for item in (value, *near) if isinstance(item, dict) for key in item}
+                yield name, any(_words(key) & _BESIDE for key in keys)
 
 
 def _objects_in(records: tuple[Any, ...]) -> Iterator[dict[str, Any]]:
@@ -135,10 +136,6 @@ def _speaks_of_call(name: str) -> bool:
     words = _words(name)
     named = bool(words & _NAMES) or any(map(_COMPOUND.fullmatch, words))
     return named and len(name) <= 40 and not _is_offered(name)
-
-
-def _is_beside(value: dict[str, Any]) -> bool:
-    return any(_words(name) & _BESIDE for name in value)
 
 
 def _is_message(value: dict[str, Any]) -> bool:

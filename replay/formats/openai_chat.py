@@ -11,24 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.api_envelopes import opened as opened_envelope
+from replay.formats.api_envelopes import without_envelope
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import MISSING, first_of, joined_text, objects, opened, paragraphs, text_of, to_json
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    MISSING,
-    first_of,
-    joined_text,
     json_text_call,
+    labels_of,
     number_calls,
-    objects,
     recorded_answer,
-    text_of,
-    to_json,
+    reported_of,
     total_usage,
     usage_in,
 )
-from replay.formats.record_builders import opened as opened_text
-from replay.formats.task_facts import labels_of, reported_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -49,9 +44,9 @@ class OpenAIChatReader:
 
     def sniff(self, head: Head) -> Match:
         """The first element is a message, or holds messages."""
-        first: Any = opened_envelope(next(iter(head.elements), None))
+        first: Any = without_envelope(next(iter(head.elements), None))
         if _is_message(first):
-            messages = (first, *map(opened_envelope, head.elements[1:]))
+            messages = (first, *map(without_envelope, head.elements[1:]))
         elif _holds_messages(first):
             messages = tuple(first["messages"])
         else:
@@ -64,7 +59,7 @@ class OpenAIChatReader:
         """One for a file of bare messages, else one a conversation."""
         bare: list[Any] = []
         for element in document.elements():
-            value = element.value if _is_message(element.value) else opened_envelope(element.value)
+            value = element.value if _is_message(element.value) else without_envelope(element.value)
             if _holds_messages(value):
                 identifier = _id(replace(element, value=value), document)
                 yield self._trajectory(value, identifier, element.place, document)
@@ -162,7 +157,7 @@ def is_unparsed_call(text: str) -> bool:
 
 
 def _written_calls(message: JsonObject) -> list[JsonObject]:
-    calls = opened_text(message.get("tool_calls"))
+    calls = opened(message.get("tool_calls"))
     if isinstance(calls, list) and calls:
         return [call if isinstance(call, dict) else {"function": call} for call in calls]
     legacy = message.get("function_call")
@@ -208,8 +203,7 @@ def _content_text(content: Any) -> str | None:
 
 def user_text(messages: list[Any]) -> str | None:
     """The text of all user messages: a value from any of it did not come from a tool."""
-    texts = [_content_text(message.get("content")) for message in messages if _role(message) == "user"]
-    return "\n\n".join(text for text in texts if text) or None
+    return paragraphs(_content_text(message.get("content")) for message in messages if _role(message) == "user")
 
 
 def _images(messages: list[Any]) -> tuple[str, ...]:

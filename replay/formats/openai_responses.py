@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.api_envelopes import opened
+from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_object, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
-    as_object,
-    joined_text,
     json_text_call,
-    objects,
+    of_server,
     recorded_answer,
+    reported_of,
     result_with_flag,
     text_call,
-    text_of,
     tool_definitions,
     usage_in,
 )
-from replay.formats.record_builders import opened as opened_text
-from replay.formats.task_facts import reported_of
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})
@@ -47,7 +44,7 @@ class OpenAIResponsesReader:
 
     def sniff(self, head: Head) -> Match:
         """Items of the API's own types, in a list, a request or a response."""
-        first = _final(opened(head.first))
+        first = _final(without_envelope(head.first))
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
         items = [record for record in head.records if isinstance(record, dict) and "payload" not in record]
@@ -63,7 +60,7 @@ class OpenAIResponsesReader:
         """One for a list of items, else one a body."""
         items: list[JsonObject] = []
         for element in document.records():
-            value = _final(opened(element.value))
+            value = _final(without_envelope(element.value))
             if _is_body(value):
                 identifier = value.get("id")
                 name = identifier if isinstance(identifier, str) else document.task_name
@@ -81,7 +78,7 @@ class OpenAIResponsesReader:
 
 def _of_the_run(document: Document) -> JsonObject:
     """Model, tokens and result of a run whose bare items MCPMark keeps beside a `meta.json`."""
-    meta = as_object(document.beside("meta.json")) or {}
+    meta = object_in(document.beside("meta.json"))
     result = as_object(meta.get("execution_result"))
     if result is None:
         return {}
@@ -98,18 +95,13 @@ def _final(value: Any) -> Any:
 def _is_body(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    output = value.get("output")
-    if isinstance(output, list) and (value.get("object") == "response" or _has_items(output)):
-        return True
-    items = value.get("input")
-    return isinstance(items, list) and any(isinstance(i, dict) and ("type" in i or "role" in i) for i in items)
-
-
-def _has_items(output: list[Any]) -> bool:
-    """Whether a list holds the items of a response, of which another format's `output` has not even one."""
-    return any(
-        item.get("type") in CALL_TYPES and ("call_id" in item or "server_label" in item) for item in objects(output)
+    own = any(  # another format's `output` has not even one such item
+        item.get("type") in CALL_TYPES and ("call_id" in item or "server_label" in item)
+        for item in objects(value.get("output"))
     )
+    if own or (isinstance(value.get("output"), list) and value.get("object") == "response"):
+        return True
+    return any("type" in item or "role" in item for item in objects(value.get("input")))
 
 
 def _trajectory(body: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
@@ -128,7 +120,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
         else:
             _read_call(item, log)
     log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
-    reported = reported_of(as_object(body.get("result")) or {})
+    reported = reported_of(object_in(body, "result"))
     more: Any = {"usage": usage, "tools": tools, "reported": reported}
     return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, **more)
 
@@ -146,8 +138,8 @@ def _read_call(item: JsonObject, log: CallLog) -> None:
         _read_own_tool(item, kind, log)
     elif kind in {"mcp_call", "mcp_approval_request"}:
         identifier = text_of(item.get("id"))
-        server, name = item.get("server_label"), item.get("name")
-        fields = {"server": server, "tool": name} if isinstance(server, str) and isinstance(name, str) else {}
+        name = item.get("name")
+        fields = of_server(item.get("server_label"), name)
         log.add(json_text_call(name, item.get("arguments"), id=identifier, **fields))
         error = item.get("error")
         content = item.get("output") if error is None else error
@@ -177,8 +169,8 @@ def unwrapped(output: Any) -> Answer | None:
     if isinstance(output, list):
         texts = [part["text"] for part in output if isinstance(part, dict) and isinstance(part.get("text"), str)]
         return recorded_answer("\n".join(texts) if len(texts) == len(output) else output)
-    outer = as_object(opened_text(output))
-    inner = as_object(opened_text(outer.get("text"))) if outer and outer.get("type") == "text" else outer
+    outer = as_object(opened(output))
+    inner = as_object(opened(outer.get("text"))) if outer and outer.get("type") == "text" else outer
     if inner and isinstance(inner.get("content"), list) and {"isError", "is_error"} & inner.keys():
         answer = recorded_answer(inner)
         if isinstance(answer, ToolResult):

@@ -7,17 +7,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    as_number,
-    as_object,
-    build_call,
-    iso_time,
-    objects,
-    result_with_flag,
-    text_of,
-)
+from replay.formats.record_builders import build_call, of_server, result_with_flag
+from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
@@ -134,19 +127,19 @@ def _is_export(value: Any) -> bool:
 
 def _call(part: JsonObject, session_start: float | None) -> Call:
     """A call. MCP tools are `SERVER_TOOL`: the first word is taken for the server until a fleet's names tell."""
-    state = as_object(part.get("state")) or {}
+    state = object_in(part, "state")
     name, status = part.get("tool", MISSING), state.get("status")
     answer = None
     if status == "completed":
         answer = result_with_flag(state.get("output"), is_error=False)
     elif status == "error":
         answer = result_with_flag(state.get("error", state.get("output")), is_error=True)
-    time = as_object(state.get("time")) or {}
+    time = object_in(state, "time")
     begin, end = _seconds(time.get("start")), _seconds(time.get("end"))
     fields = {}
     if isinstance(name, str) and name not in BUILT_IN:
         server, _, tool = name.partition("_")
-        fields = {"server": server, "tool": tool} if server and tool else {}
+        fields = of_server(server, tool)
     aborted = status == "error" and str(state.get("error")).startswith(("Tool execution aborted", "The user rejected"))
     return build_call(
         name,

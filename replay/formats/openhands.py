@@ -12,23 +12,18 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
-    as_object,
     error_answer,
-    first_of,
-    identifier_of,
-    joined_text,
     json_text_call,
-    objects,
     result_with_flag,
-    seconds_between,
-    text_of,
     tool_definitions,
     total_usage,
     usage_in,
 )
+from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
 
 _NO_CALLS = frozenset(
@@ -72,28 +67,13 @@ class OpenHandsReader:
                 document.leave(element)
         if first is not None:
             folder = Path(document.path)
-            state = as_object(document.beside("base_state.json")) if folder.name == "events" else None
-            bare.log.model = bare.log.model or _model_of_state(state or {})
-            identifier = folder.parent.name if folder.name == "events" else None
-            yield bare.log.trajectory(
-                document,
-                self.name,
-                first,
-                identifier,
-                usage=bare.usage or _usage_of_state(state or {}),
-                tools=bare.tools,
-            )
-
-
-def _model_of_state(state: JsonObject) -> str | None:
-    """The model of a conversation whose events stand in files of their own."""
-    return text_of((as_object((as_object(state.get("agent")) or {}).get("llm")) or {}).get("model"))
-
-
-def _usage_of_state(state: JsonObject) -> Usage | None:
-    counts = as_object((as_object(state.get("stats")) or {}).get("usage_to_metrics")) or {}
-    used = (usage_in((as_object(each) or {}).get("accumulated_token_usage")) for each in counts.values())
-    return total_usage(used)
+            usage, identifier = bare.usage, None
+            if folder.name == "events":  # in files of their own, beside the state of the conversation
+                state, identifier = document.beside("base_state.json"), folder.parent.name
+                bare.log.model = bare.log.model or text_of(object_in(state, "agent", "llm").get("model"))
+                counts = object_in(state, "stats", "usage_to_metrics").values()
+                usage = usage or total_usage(usage_in(object_in(each, "accumulated_token_usage")) for each in counts)
+            yield bare.log.trajectory(document, self.name, first, identifier, usage=usage, tools=bare.tools)
 
 
 def _history(record: Any) -> list[JsonObject]:
@@ -116,8 +96,8 @@ def _is_event(value: Any) -> bool:
 
 
 def _of_instance(record: JsonObject, events: _Events, place: str, document: Document) -> Trajectory:
-    config = as_object((as_object(record.get("metadata")) or {}).get("llm_config")) or {}
-    log, report = events.log, as_object(record.get("report")) or {}
+    config = object_in(record, "metadata", "llm_config")
+    log, report = events.log, object_in(record, "report")
     log.model = log.model or text_of(config.get("model"))
     passed = report.get("resolved")
     return log.trajectory(
@@ -144,7 +124,7 @@ class _Events:
     def read(self, event: JsonObject) -> None:
         """Take in one event."""
         self.log.started_at = self.log.started_at or text_of(event.get("timestamp"))
-        metrics = as_object(event.get("llm_metrics")) or {}
+        metrics = object_in(event, "llm_metrics")
         self.usage = usage_in(metrics.get("accumulated_token_usage")) or self.usage
         if event.get("kind") == "SystemPromptEvent":
             self.tools = tool_definitions(event.get("tools"))
@@ -155,18 +135,18 @@ class _Events:
         elif (
             isinstance(event.get("action"), str) and event.get("source") == "agent" and event["action"] not in _NO_CALLS
         ):
-            about = as_object(event.get("tool_call_metadata")) or {}
-            response = as_object(about.get("model_response")) or {}
+            about = object_in(event, "tool_call_metadata")
+            response = object_in(about, "model_response")
             self.log.model = self.log.model or text_of(response.get("model"))
             self._add(event, about.get("tool_call_id"), response.get("id"), _call_of_action(event, about, response))
         elif isinstance(event.get("observation"), str):
-            about = as_object(event.get("tool_call_metadata")) or {}
+            about = object_in(event, "tool_call_metadata")
             self._answer(event, about.get("tool_call_id"), event.get("cause"), _answer_of_observation(event))
         else:
             self._read_message(event)
 
     def _add(self, event: JsonObject, given: Any, reply: Any, call: Call) -> None:
-        thought = first_of(event, "thought") or (as_object(event.get("args")) or {}).get("thought")
+        thought = first_of(event, "thought") or object_in(event, "args").get("thought")
         self.log.say(joined_text(thought))
         identifier = text_of(given) or f"event {event.get('id', len(self._calls))}"
         self._calls[identifier_of(event.get("id"))] = self._last = identifier
@@ -181,7 +161,7 @@ class _Events:
             self.log.answer(identifier, answer, interrupted=event.get("kind") == "UserRejectObservation")
 
     def _read_message(self, event: JsonObject) -> None:
-        message = as_object(event.get("llm_message")) or as_object(event.get("args")) or {}
+        message = object_in(event, "llm_message") or object_in(event, "args")
         text = joined_text(message.get("content"))
         if event.get("source") == "user":
             self.log.ask(text)
@@ -191,9 +171,9 @@ class _Events:
 
 def _written_call(event: JsonObject) -> Call:
     """The call of an action of 1.0, as the model wrote it; where that was not kept, as it was understood."""
-    written = as_object(event.get("tool_call")) or {}
-    function = as_object(written.get("function")) or written
-    action = as_object(event.get("action")) or {}
+    written = object_in(event, "tool_call")
+    function = object_in(written, "function") or written
+    action = object_in(event, "action")
     arguments = first_of(function, "arguments")
     if arguments is None:
         arguments = {key: value for key, value in action.items() if key not in _ABOUT_THE_CALL}
@@ -202,11 +182,11 @@ def _written_call(event: JsonObject) -> Call:
 
 def _call_of_action(event: JsonObject, about: JsonObject, response: JsonObject) -> Call:
     """The call of an action of before 1.0: out of the model's reply, of an MCP action, or of the action's arguments."""
-    args, local = as_object(event.get("args")) or {}, event["action"] != _MCP_ACTION
+    args, local = object_in(event, "args"), event["action"] != _MCP_ACTION
     choices = objects(response.get("choices"))
-    for written in objects((as_object(choices[0].get("message")) or {}).get("tool_calls")) if choices else []:
+    for written in objects(object_in(choices[0], "message").get("tool_calls")) if choices else []:
         if written.get("id") == about.get("tool_call_id"):
-            function = as_object(written.get("function")) or {}
+            function = object_in(written, "function")
             return json_text_call(function.get("name"), function.get("arguments"), local=local)
     if not local:
         return json_text_call(args.get("name"), args.get("arguments") or {})
@@ -228,5 +208,5 @@ def _answer_of_kind(event: JsonObject) -> Answer | None:
     reason = first_of(event, "error", "rejection_reason")
     if reason is not None:
         return error_answer(reason)
-    observation = as_object(event.get("observation")) or {}
+    observation = object_in(event, "observation")
     return result_with_flag(first_of(observation, "content", "output"), observation.get("is_error"))

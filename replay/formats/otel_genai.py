@@ -8,12 +8,8 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import Document, Head
-from replay.formats.exported_details import (
-    details_in_attributes,
-    reported_in,
-    task_details_in_attributes,
-    with_details,
-)
+from replay.formats.exported_details import TASK, details_in_attributes, with_details
+from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -36,19 +32,16 @@ from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
-    identifier_of,
-    iso_time,
     number_calls,
-    opened,
-    text_of,
-    to_json,
+    reported_in,
     total_usage,
     with_mcp_server,
     written_call,
 )
 from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
+from replay.formats.times import iso_time
 from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
-from replay.records import Call, JsonObject, Source, Step, Task, Tool, Trajectory, Usage
+from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})
 """What stands where a producer was told not to repeat the content of messages."""
@@ -129,7 +122,8 @@ class _Trace:
         """What the spans say, in the order of their start."""
         model = next((name for span in (*self._models, *self._ordered) if (name := span_model(span))), None)
         question = next((text for span in self._models if (text := question_in(span))), None)
-        own = next((own for span in self._ordered if (own := task_details_in_attributes(span.attributes))), None)
+        own = next((task for span in self._ordered if (task := as_object(opened(span.attributes.get(TASK))))), None)
+        outermost = [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
         return Trajectory(
             id=text_of((own or {}).get("id")) or identifier,
             model=model or document.model_name,
@@ -137,9 +131,9 @@ class _Trace:
             source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
             steps=number_calls(self._steps()),
             final_reply=self._final_reply(),
-            usage=self._usage(),
-            tools=self._offered(),
-            reported=reported_in(own),
+            usage=total_usage(span_usage(span) for span in outermost),
+            tools=tuple({tool.name: tool for span in self._models for tool in offered_tools(span)}.values()),
+            reported=None if own is None else reported_in(own),
             started_at=iso_time(self._start) if own is None else text_of(own.get("started_at")),
         )
 
@@ -210,16 +204,6 @@ class _Trace:
             span = self._by_id[span.parent]
             seen.add(span.id)
             yield span
-
-    def _outermost_models(self) -> list[Span]:
-        return [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
-
-    def _usage(self) -> Usage | None:
-        return total_usage(map(span_usage, self._outermost_models()))
-
-    def _offered(self) -> tuple[Tool, ...]:
-        tools = {tool.name: tool for span in self._models for tool in offered_tools(span)}
-        return tuple(tools.values())
 
     def _final_reply(self) -> str | None:
         last = self._models[-1] if self._models else None

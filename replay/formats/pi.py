@@ -11,18 +11,10 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import joined_text, object_in, objects, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_object,
-    iso_time,
-    joined_text,
-    json_text_call,
-    objects,
-    result_with_flag,
-    seconds_between,
-    seconds_of,
-    text_of,
-)
+from replay.formats.record_builders import json_text_call, result_with_flag
+from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Call, JsonObject, Trajectory
 
 _ANSWER_ROLES = ("toolResult", "tool")
@@ -39,7 +31,10 @@ class PiReader:
         """The header, or a message with a call or an answer in its words."""
         if any(map(_is_header, head.records)):
             return Match(0.96, '"type": "session" with "id"')
-        if any(_is_message(record) and _has_call_or_answer(record["message"]) for record in head.records):
+        messages = [record["message"] for record in head.records if _is_message(record)]
+        if any("toolCalls" in message or message.get("role") == "toolResult" for message in messages) or any(
+            block.get("type") == "toolCall" for message in messages for block in objects(message.get("content"))
+        ):
             return Match(0.95, "messages with toolCall blocks or toolResult messages")
         return NO_MATCH
 
@@ -71,11 +66,6 @@ def _is_header(value: Any) -> bool:
 
 def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "message" and isinstance(value.get("message"), dict)
-
-
-def _has_call_or_answer(message: JsonObject) -> bool:
-    blocks = {block.get("type") for block in objects(message.get("content"))}
-    return "toolCall" in blocks or message.get("role") == "toolResult" or "toolCalls" in message
 
 
 class _Session:
@@ -112,7 +102,7 @@ class _Session:
             log.answer(text_of(message.get("toolCallId")), answer, name=text_of(message.get("toolName")))
 
     def _read_reply(self, message: JsonObject, text: str | None, started: float | None) -> None:
-        log, usage = self._log, as_object(message.get("usage")) or {}
+        log, usage = self._log, object_in(message, "usage")
         reads = [usage[key] for key in ("input", "cacheRead", "cacheWrite") if isinstance(usage.get(key), int)]
         log.count_tokens(sum(reads) if reads else None, usage.get("output"))
         model = text_of(message.get("model")) or log.model
@@ -124,5 +114,5 @@ class _Session:
 
 
 def _call(written: JsonObject) -> Call:
-    body = as_object(written.get("function")) or written
+    body = object_in(written, "function") or written
     return json_text_call(body.get("name"), body.get("arguments"), id=text_of(written.get("id")), local=True)

@@ -8,20 +8,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_number, first_of, joined_text, object_in, objects, opened, text_of, to_json
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    as_number,
-    as_object,
-    first_of,
-    joined_text,
-    objects,
-    opened,
-    result_with_flag,
-    text_of,
-    to_json,
-    usage_of,
-    written_call,
-)
+from replay.formats.record_builders import result_with_flag, usage_of, written_call
 from replay.records import Call, JsonObject, ReportedResult, Task, Trajectory
 
 
@@ -61,10 +50,10 @@ def _tests(record: Any) -> list[JsonObject]:
 
 
 def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
-    response, provider = as_object(test.get("response")) or {}, as_object(test.get("provider")) or {}
+    response, provider = object_in(test, "response"), object_in(test, "provider")
     log = CallLog()
     log.model = text_of(provider.get("label")) or text_of(provider.get("id")) or text_of(test.get("provider"))
-    output, metadata = opened(response.get("output")), as_object(response.get("metadata")) or {}
+    output, metadata = opened(response.get("output")), object_in(response, "metadata")
     run = objects(metadata.get("toolCalls"))
     for written in run or _calls_in(output):
         log.add(_call(written))
@@ -72,25 +61,21 @@ def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
             log.answer(text_of(written.get("id")), result_with_flag(written["output"], written.get("is_error") is True))
     if run or not log.last_step():
         log.say(output if isinstance(output, str) else joined_text(output))
-    counts = as_object(response.get("tokenUsage")) or {}
-    passed, case = test.get("success"), as_object(test.get("testCase")) or {}
+    counts, prompt = object_in(response, "tokenUsage"), opened(object_in(test, "prompt").get("raw"))
+    question = text_of(prompt) or (None if prompt in (None, "") else to_json(prompt))
+    passed, case = test.get("success"), object_in(test, "testCase")
     name = f"{test.get('testIdx', place)}_{test.get('promptIdx', 0)}"
     return log.trajectory(
         document,
         PromptfooReader.name,
         place,
         text_of(test.get("id")) or name,
-        task=Task(question=_question(test), id=text_of(case.get("description"))),
+        task=Task(question=question, id=text_of(case.get("description"))),
         usage=usage_of(counts.get("prompt"), counts.get("completion")),
         reported=ReportedResult(passed=passed, score=as_number(test.get("score")))
         if isinstance(passed, bool)
         else None,
     )
-
-
-def _question(test: JsonObject) -> str | None:
-    prompt = opened((as_object(test.get("prompt")) or {}).get("raw"))
-    return text_of(prompt) or (None if prompt in (None, "") else to_json(prompt))
 
 
 def _calls_in(output: Any) -> list[JsonObject]:
@@ -99,7 +84,7 @@ def _calls_in(output: Any) -> list[JsonObject]:
         inner = objects(first_of(output, "tool_calls", "toolCalls"))
         return inner or ([output] if _is_call(output) else [])
     if isinstance(output, str):
-        parts = [as_object(_decoded(part)) or {} for part in output.split("\n\n") if part.lstrip().startswith("{")]
+        parts = [object_in(_decoded(part)) for part in output.split("\n\n") if part.lstrip().startswith("{")]
         return list(filter(_is_call, parts))
     return list(filter(_is_call, objects(output)))
 
@@ -121,6 +106,6 @@ def _is_call(value: JsonObject) -> bool:
 
 def _call(written: JsonObject) -> Call:
     """A call as OpenAI, Anthropic, Google or Bedrock writes it."""
-    body = as_object(first_of(written, "function", "functionCall", "function_call", "toolUse")) or written
+    body = object_in(first_of(written, "function", "functionCall", "function_call", "toolUse")) or written
     identifier = text_of(first_of(written, "id", "call_id"))
     return written_call(body.get("name"), first_of(body, "arguments", "args", "input"), id=identifier)

@@ -1,16 +1,27 @@
-"""From JSON values that nobody validated to calls, answers, steps, times and counts; used by every reader."""
+"""From the fields of recordings to calls, answers, steps, tokens, and what is said of a task; used by every reader."""
 
 from __future__ import annotations
 
 import ast
-import json
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
 
+from replay.formats.fields import (
+    MISSING,
+    as_object,
+    first_of,
+    identifier_of,
+    object_in,
+    opened,
+    text_of,
+    to_json,
+    whole_number,
+)
 from replay.json_values import bounded, is_too_deep, json_text, json_value
 from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Usage
+from replay.records.trajectory import ReportedResult
 
 _R = TypeVar("_R", bound=Record)
 
@@ -83,51 +94,6 @@ def result_with_flag(content: Any, is_error: Any) -> Answer | None:
     return ToolResult(content=({"type": "text", "text": text},), is_error=is_error)
 
 
-def nested_lines(value: Any, is_line: Callable[[JsonObject], bool]) -> list[JsonObject]:
-    """A line of a log by itself, or the lines that an object around them holds as a list under one of its keys."""
-    if not isinstance(value, dict) or is_line(value):
-        return [value] if isinstance(value, dict) else []
-    lists = ([item for item in inner if isinstance(item, dict)] for inner in value.values() if isinstance(inner, list))
-    return next((lines for lines in lists if any(map(is_line, lines))), [value])
-
-
-def seconds_between(start: Any, moment: Any) -> float | None:
-    """From one ISO 8601 time to another; None where one of them is not a time, or the clock went back."""
-    try:
-        seconds = (datetime.fromisoformat(moment) - datetime.fromisoformat(start)).total_seconds()
-    except (TypeError, ValueError):
-        return None
-    return seconds if seconds >= 0 else None
-
-
-class _Missing:
-    """Marks a field that is absent, which null is not."""
-
-
-MISSING = _Missing()
-
-
-def as_number(value: Any) -> float | None:
-    """A number; None where it is something else, or an integer too large to be counted with."""
-    try:
-        return float(value) if isinstance(value, int | float) else None
-    except OverflowError:
-        return None
-
-
-def as_object(value: Any) -> dict[str, Any] | None:
-    """The value where it is a JSON object, else None."""
-    return value if isinstance(value, dict) else None
-
-
-def to_json(value: Any) -> str:
-    """A JSON value as text; of one too deep to be written that it is."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return "(nested too deeply to be kept)"
-
-
 def recorded_answer(value: Any) -> Answer | None:
     """What a recording kept of an answer: None, text, a whole `CallToolResult`, or any other JSON as text."""
     if value is None:
@@ -158,84 +124,9 @@ _PRINTED_MESSAGE = re.compile(
 _PRINTED_FIELD = re.compile(r"(?<= )(name|tool_call_id|status)='([^']*)'")
 
 
-def objects(value: Any) -> list[JsonObject]:
-    """The objects in a list; nothing where it is not a list."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def text_of(value: Any) -> str | None:
-    """A string that is not empty, else None."""
-    return value if isinstance(value, str) and value else None
-
-
-def joined_text(content: Any) -> str | None:
-    """The text of a message: a string, or the texts of its parts; None where there is none."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in objects(content) if isinstance(part.get("text"), str)) or None
-
-
-def identifier_of(value: Any) -> str | None:
-    """An id: a string that is not empty, or a number, else None."""
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
-
-
-def whole_number(value: Any) -> int | None:
-    """A count, also where it was written as text."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return int(value)
-    except (ValueError, OverflowError):
-        return None
-
-
-def opened(value: Any) -> Any:
-    """The object or list that a text holds as JSON; any other value as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        try:
-            return json_value(value)
-        except ValueError:
-            return value
-    return value
-
-
-def opened_repr(value: Any) -> Any:
-    """As `opened`, and also what Python's `str()` makes of a dict: `{'city': 'Rome'}`."""
-    found = opened(value)
-    if isinstance(found, str) and found.lstrip()[:1] == "{":
-        try:
-            literal = ast.literal_eval(found.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return found
-        return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
-    return found
-
-
-def seconds_of(value: Any) -> float | None:
-    """A time as seconds since 1970: ISO 8601, or a number of seconds, milliseconds, microseconds or nanoseconds."""
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            count = whole_number(value)
-            return None if count is None else seconds_of(count)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    number = None if isinstance(value, bool) else as_number(value)
-    if number is None:
-        return None
-    for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)):
-        if abs(number) < limit:
-            return number / unit
-    return number / 1e9
-
-
-def iso_time(seconds: float | None) -> str | None:
-    """Seconds since 1970 as ISO 8601 in UTC."""
-    try:
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return None
+def of_server(server: Any, tool: Any) -> dict[str, str]:
+    """The fields of a call of an MCP server's tool; none where server or tool has no name."""
+    return {"server": server, "tool": tool} if text_of(server) and text_of(tool) else {}
 
 
 def written_call(name: Any, arguments: Any, **fields: Any) -> Call:
@@ -250,8 +141,7 @@ def with_mcp_server(call: Call) -> Call:
     """The call with the server that `mcp__SERVER__TOOL` names."""
     if call.server is None and call.name and call.name.startswith(_MCP_PREFIX):
         server, _, tool = call.name.removeprefix(_MCP_PREFIX).partition("__")
-        if server and tool:
-            return call.model_copy(update={"server": server, "tool": tool})
+        return call.model_copy(update=of_server(server, tool))
     return call
 
 
@@ -283,7 +173,7 @@ def tool_message(value: Any) -> JsonObject | None:
     """
     whole = opened(value)
     if isinstance(whole, dict):
-        inner = as_object(first_of(whole, "kwargs", "data")) or whole
+        inner = object_in(first_of(whole, "kwargs", "data")) or whole
         return inner if identifier_of(inner.get("tool_call_id")) and "content" in inner else None
     printed = _PRINTED_MESSAGE.match(whole) if isinstance(whole, str) and whole.startswith("content=") else None
     if printed is None:
@@ -313,7 +203,7 @@ def usage_of(input_tokens: Any, output_tokens: Any) -> Usage | None:
 
 def usage_in(value: Any) -> Usage | None:
     """The token counts of a `usage` object, by OpenAI's names or by Anthropic's."""
-    counts = as_object(value) or {}
+    counts = object_in(value)
     read = counts.get("prompt_tokens", counts.get("input_tokens"))
     written = counts.get("completion_tokens", counts.get("output_tokens"))
     return usage_of(*(count if isinstance(count, int) else None for count in (read, written)))
@@ -340,18 +230,13 @@ def tool_definitions(value: Any) -> tuple[Tool, ...]:
     tools: dict[str, Tool] = {}
     entries = opened(value)
     for entry in map(opened, entries if isinstance(entries, list) else []):
-        body = as_object(entry.get("function")) or entry if isinstance(entry, dict) else {}
+        body = object_in(entry, "function") or entry if isinstance(entry, dict) else {}
         name = text_of(body.get("name"))
         if name is None:
             continue
         schema = first_of(body, "parameters", "inputSchema", "input_schema", "parameters_json_schema")
         tools.setdefault(name, Tool(name=name, description=text_of(body.get("description")), input_schema=schema))
     return tuple(tools.values())
-
-
-def first_of(values: Mapping[str, Any], *keys: str) -> Any:
-    """The value of the first key that is there and not null."""
-    return next((values[key] for key in keys if values.get(key) is not None), None)
 
 
 def within_limits(record: _R) -> _R:
@@ -378,3 +263,51 @@ def _kept(value: Any) -> Any:
         kept = tuple(map(within_limits, value))
         return kept if any(new is not old for new, old in zip(kept, value, strict=True)) else value
     return bounded(value) if isinstance(value, dict | list | tuple) else value
+
+
+_PASSED: Final = ("pass", "passed", "success", "resolved")
+_SCORE: Final = ("reward", "score")
+_WHY: Final = ("failure", "failure_reason")
+LABELS: Final = ("difficulty", "family", "category", "domain", "level")
+"""Fields of a record that sort tasks, beside `type`."""
+
+
+def reported_of(record: JsonObject) -> ReportedResult | None:
+    """The verdict that a results file itself gives on a task; None where it gives none.
+
+    Args:
+        record: the object that holds the trajectory.
+    """
+    own = object_in(record, "replay")
+    if "reported" in own:
+        return reported_in(own)
+    passed = next((record[name] for name in _PASSED if isinstance(record.get(name), bool)), None)
+    score = next((number for name in _SCORE if (number := _number(record.get(name))) is not None), None)
+    if passed is None and score is None:
+        return None
+    details = {name: record[name] for name in _WHY if isinstance(record.get(name), str)}
+    return ReportedResult(passed=passed, score=score, details=details or None)
+
+
+def reported_in(details: JsonObject) -> ReportedResult | None:
+    """The verdict on a task in what our own exporters write of it."""
+    given = as_object(details.get("reported"))
+    if given is None:
+        return None
+    passed = given.get("passed")
+    return ReportedResult(
+        passed=passed if isinstance(passed, bool) else None,
+        score=_number(given.get("score")),
+        details=as_object(given.get("details")),
+    )
+
+
+def labels_of(record: JsonObject) -> dict[str, str] | None:
+    """The labels of a task; None where it has none."""
+    found = {name: (identifier_of(record.get(name)) or "").strip() for name in LABELS}
+    return {name: text for name, text in found.items() if text} or None
+
+
+def _number(value: Any) -> float | None:
+    given = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if given else None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError
 from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, Document, Head, head_of
@@ -34,12 +33,14 @@ MAX_HELD = 8
 MAX_HELD_BYTES = 32_000_000
 """Of files that are held so, together."""
 
+_T = TypeVar("_T")
+
 
 class Room:
     """How many bytes of files may still be held from looking them through to reading them: those are read once."""
 
-    def __init__(self, size: int = MAX_HELD_BYTES) -> None:
-        self.left = size
+    def __init__(self) -> None:
+        self.left = MAX_HELD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +52,7 @@ class Part:
     only: frozenset[str] | None
 
 
-@dataclass(frozen=True)
-class HowToRead:
-    """How a results file that was looked through is read once more, elsewhere."""
-
-    path: str
-    size: int
-    parts: tuple[Part, ...]
-    kept: frozenset[int] | None
-    """Numbers of the trajectories that stand; None where all do."""
-    names: FileNames
-
-    def trajectories(self, file: InputFile) -> Iterator[Trajectory]:
-        """The trajectories of these bytes, in the order of the file."""
-        for number, trajectory in enumerate(read_parts(file, self.parts, self.names)):
-            if self.kept is None or number in self.kept:
-                yield trajectory
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
+class _Slot(NamedTuple):
     """What is kept of a trajectory when its file is looked through."""
 
     id: str
@@ -90,21 +72,30 @@ class UnopenedFile(NamedTuple):
     """The time, as `utc` writes it, since which something must have happened in it; "" for any."""
 
 
-class FileSummary(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FileSummary:
     """What looking a file through told of it."""
 
     path: str
     model: str
+    """Of the first trajectory; `models` has them all."""
     format: str
+    """Of the reader; where formats are mixed, their names joined by `+`."""
     ids: tuple[str, ...]
+    """Of the trajectories, in the order of the file; of duplicates only the last one stands."""
     models: tuple[str, ...]
     call_counts: tuple[int, ...]
+    """Model and calls of each trajectory, in the order of `ids`."""
     warnings: tuple[str, ...]
+    """Doubts about the format, duplicates, and what was not read."""
     signs: tuple[str, ...]
-    """As in `ResultsFile`."""
+    """Where no call was read: the names in it that speak of calls all the same."""
     lost: int
+    """Places where records could not be read."""
     beside: tuple[str, ...] = ()
+    """Paths of the files beside it that were looked for to read it."""
     last: str | None = None
+    """When the last call of all began, in UTC; None where not every trajectory has times."""
 
     @property
     def calls(self) -> int:
@@ -112,72 +103,31 @@ class FileSummary(NamedTuple):
         return sum(self.call_counts)
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsFile:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsFile(FileSummary):
     """A results file that was looked through once. Its trajectories are read again, one at a time, when asked for.
 
     A run may have a hundred thousand of them at once, so each holds little.
     """
 
-    path: str
-    model: str
-    """Of the first trajectory; `models` has them all."""
-    format: str
-    """Of the reader; where formats are mixed, their names joined by `+`."""
     why: str
     """By what the format was recognised."""
-    calls: int
-    warnings: tuple[str, ...]
-    """Doubts about the format, duplicates, and what was not read."""
-    signs: tuple[str, ...]
-    """Where no call was read: the names in it that speak of calls all the same."""
-    lost: int
-    """Places where records could not be read."""
-    beside: tuple[str, ...]
-    """Paths of the files beside it that were looked for to read it."""
-    last: str | None
-    """When the last call of all began, in UTC; None where not every trajectory has times."""
-    _slots: tuple[_Slot, ...]
+    unanswered: int
+    """Calls without a recorded answer."""
+    source: UnopenedFile
+    """What was looked through."""
     _parts: tuple[Part, ...]
     _kept: frozenset[int] | None
-    """As in `HowToRead`."""
-    _file: InputFile
-    _names: FileNames
+    """Numbers of the trajectories that stand; None where all do."""
     _size: int
     _held: list[Trajectory]
     """What was read to look it through, handed out once."""
     _room: Room
 
     @property
-    def ids(self) -> tuple[str, ...]:
-        """Of the trajectories, in the order of the file; of duplicates only the last one stands."""
-        return tuple(slot.id for slot in self._slots)
-
-    @property
-    def call_counts(self) -> tuple[int, ...]:
-        """Calls of each trajectory, in the order of `ids`."""
-        return tuple(slot.calls for slot in self._slots)
-
-    @property
-    def source(self) -> UnopenedFile:
-        """What was looked through."""
-        return UnopenedFile(self._file, self._names)
-
-    @property
     def summary(self) -> FileSummary:
         """What another process must be told of it."""
-        about = (self.path, self.model, self.format, self.ids, self.models, self.call_counts, self.warnings)
-        return FileSummary(*about, self.signs, self.lost, self.beside, self.last)
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """Model of each trajectory, in the order of `ids`."""
-        return tuple(slot.model for slot in self._slots)
-
-    @property
-    def unanswered(self) -> int:
-        """Calls without a recorded answer."""
-        return sum(slot.unanswered for slot in self._slots)
+        return FileSummary(*(getattr(self, field.name) for field in fields(FileSummary)))
 
     def trajectories(self) -> Iterator[Trajectory]:
         """Read the trajectories, in the order of the file.
@@ -185,7 +135,8 @@ class ResultsFile:
         Raises:
             FormatError: the file changed since it was opened.
         """
-        if self._file.size() != self._size:
+        file = self.source.file
+        if file.size() != self._size:
             raise FormatError(self.path, "the file changed while it was being read; run the command again")
         if self._held:
             held = list(self._held)
@@ -193,17 +144,14 @@ class ResultsFile:
             self._room.left += self._size
             yield from held
             return
-        yield from self.how_to_read.trajectories(self._file)
+        documents = ((part.reader, Document(file, self.source.names, part.only)) for part in self._parts)
+        every = (trajectory for reader, document in documents for trajectory in _guarded(reader, document))
+        yield from _standing(every, self._kept)
 
-    @property
-    def is_on_disk(self) -> bool:
-        """Whether another process on the machine can open the file by its path; not so a member of an archive."""
-        return self.path != "-" and Path(self.path).is_file()
 
-    @property
-    def how_to_read(self) -> HowToRead:
-        """What another process must know to read the same trajectories from the same bytes."""
-        return HowToRead(self.path, self._size, self._parts, self._kept, self._names)
+def _standing(items: Iterable[_T], kept: frozenset[int] | None) -> Iterator[_T]:
+    """Of the trajectories of a file, or what is known of each, those that stand."""
+    return (item for number, item in enumerate(items) if kept is None or number in kept)
 
 
 def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
@@ -213,12 +161,6 @@ def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
         return prepared
     task = prepared.task.model_copy(update={"labels": (prepared.task.labels or {}) | labels})
     return prepared.model_copy(update={"task": task})
-
-
-def read_parts(file: InputFile, parts: Sequence[Part], names: FileNames) -> Iterator[Trajectory]:
-    """All trajectories of a file whose formats are known."""
-    for part in parts:
-        yield from _guarded(part.reader, Document(file, names, part.only))
 
 
 def _guarded(reader: Reader, document: Document) -> Iterator[Trajectory]:
@@ -286,49 +228,38 @@ def looking_through(
         if not remaining or remaining == only:
             break
         only = remaining
-    _check_slots(slots, file, since, parts[0].reader.title)
-    signs, doubt = ((), None) if any(slot.calls for slot in slots) else _signs(document, parts[0].reader.title)
-    warnings += filter(None, [doubt])
-    kept = _last_of_each_id(slots)
-    standing = tuple(slot for number, slot in enumerate(slots) if kept is None or number in kept)
-    held = _standing(held, kept) if len(held) == len(slots) else []
+    title = parts[0].reader.title
+    if not slots:
+        raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
+    last = max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+    _check_age(file, since, last)
+    signs, doubt = ((), None) if any(slot.calls for slot in slots) else _signs(document, title)
+    last_of_id = {slot.id: number for number, slot in enumerate(slots)}
+    kept = None if len(last_of_id) == len(slots) else frozenset(last_of_id.values())
+    standing = list(_standing(slots, kept))
+    held = list(_standing(held, kept)) if len(held) == len(slots) else []
     room.left -= size if held else 0
     return ResultsFile(
         path=file.path,
         model=standing[0].model,
         format="+".join(dict.fromkeys(part.reader.name for part in parts)),
-        why="; ".join(dict.fromkeys(part.why for part in parts)),
-        calls=sum(slot.calls for slot in standing),
-        warnings=(*dict.fromkeys(warnings), *_duplicates(file.path, slots)),
+        ids=tuple(slot.id for slot in standing),
+        models=tuple(slot.model for slot in standing),
+        call_counts=tuple(slot.calls for slot in standing),
+        warnings=(*dict.fromkeys([*warnings, *filter(None, [doubt])]), *_duplicates(file.path, slots)),
         signs=signs,
         lost=lost,
         beside=tuple(dict.fromkeys(beside)),
-        last=_last_of(slots),
-        _slots=standing,
+        last=last,
+        why="; ".join(dict.fromkeys(part.why for part in parts)),
+        unanswered=sum(slot.unanswered for slot in standing),
+        source=UnopenedFile(file, names),
         _parts=tuple(parts),
         _kept=kept,
-        _file=file,
-        _names=names,
         _size=size,
         _held=held,
         _room=room,
     )
-
-
-def _check_slots(slots: list[_Slot], file: InputFile, since: str, title: str) -> None:
-    """See that a file holds a trajectory, and one that is not too old.
-
-    Raises:
-        NoTrajectoryError: it does not.
-    """
-    if not slots:
-        raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
-    _check_age(file, since, _last_of(slots))
-
-
-def _last_of(slots: list[_Slot]) -> str | None:
-    """When the last call of all began; None where not every trajectory has times."""
-    return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
 
 
 def _signs(document: Document, title: str) -> tuple[tuple[str, ...], str | None]:
@@ -340,11 +271,6 @@ def _signs(document: Document, title: str) -> tuple[tuple[str, ...], str | None]
     signs, product = signs_of_calls(head.records), product_of((*head.records, *head.elements))
     signs = signs or ((product,) if product else ())
     return signs, finding(document.path, title, signs, product) if signs else None
-
-
-def _standing(held: list[Trajectory], kept: frozenset[int] | None) -> list[Trajectory]:
-    """The trajectories of which no later one has the id."""
-    return [trajectory for number, trajectory in enumerate(held) if kept is None or number in kept]
 
 
 def read_up_to_break(source: UnopenedFile) -> FileSummary | None:
@@ -364,18 +290,12 @@ def read_up_to_break(source: UnopenedFile) -> FileSummary | None:
     return found if found.calls else None
 
 
-def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
-    """The numbers of the trajectories that stand; None where all do."""
-    last = {slot.id: number for number, slot in enumerate(slots)}
-    return None if len(last) == len(slots) else frozenset(last.values())
-
-
 def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, str | None]:
     """The surest reader of a document, by its first kilobytes, and by its first whole records where those do not do."""
     head = document.head
     if first and not head.members:
         document.check_is_json()
-        if head.whole is not None and not head.elements:
+        if head.is_whole and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))
@@ -395,8 +315,9 @@ def _whole_head(document: Document) -> Head:
 
 def _slot(trajectory: Trajectory) -> _Slot:
     calls = list(trajectory.calls())
-    last = utc(trajectory.started_at, max((call.started or 0 for call in calls), default=0))
-    return _Slot(trajectory.id, trajectory.model, len(calls), sum(call.answer is None for call in calls), last)
+    unanswered = [call for call in calls if call.answer is None]
+    last = utc(trajectory.started_at, max([call.started or 0 for call in calls], default=0))
+    return _Slot(trajectory.id, trajectory.model, len(calls), len(unanswered), last)
 
 
 def _check_age(file: InputFile, since: str, last: str | None) -> None:

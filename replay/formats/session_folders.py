@@ -76,7 +76,8 @@ def _is_recent(path: Path, since: str) -> bool:
 
 def _opencode_session(storage: Path, session: Path) -> InputFile:
     """A session of OpenCode, which keeps its messages and their parts in files of their own, as its export has it."""
-    return InputFile(str(session), partial(_export, storage, session), partial(_export_size, storage, session))
+    export = partial(_export, storage, session)
+    return InputFile(str(session), export, lambda: len(export().getvalue()))
 
 
 def _export(storage: Path, session: Path) -> BytesIO:
@@ -85,10 +86,6 @@ def _export(storage: Path, session: Path) -> BytesIO:
         parts = sorted((storage / "part" / message.stem).glob("*.json"))
         messages.append({"info": _read(message), "parts": [_read(part) for part in parts]})
     return BytesIO(json.dumps({"info": _read(session), "messages": messages}).encode())
-
-
-def _export_size(storage: Path, session: Path) -> int:
-    return len(_export(storage, session).getvalue())
 
 
 def _read(path: Path) -> Any:

@@ -9,27 +9,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Element, Head
+from replay.formats.fields import as_number, first_of, identifier_of, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_number,
-    as_object,
-    build_call,
-    error_answer,
-    first_of,
-    identifier_of,
-    iso_time,
-    joined_text,
-    objects,
-    opened,
-    seconds_of,
-    text_call,
-    text_of,
-)
+from replay.formats.record_builders import answer_of, build_call, error_answer, text_call
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_TOOLS = frozenset({
@@ -92,7 +81,7 @@ def _of_run(element: Element, memory: list[Any], document: Document) -> Trajecto
     log.model = text_of(first_of(record, "model_id", "model"))
     log.started_at = iso_time(seconds_of(record.get("start_time")))
     _read(memory, log)
-    tokens = as_object(record.get("token_counts")) or {}
+    tokens = object_in(record, "token_counts")
     log.count_tokens(first_of(tokens, "input_tokens", "input"), first_of(tokens, "output_tokens", "output"))
     if not log.first_prompt:
         log.ask(text_of(record.get("question")))
@@ -147,14 +136,9 @@ def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
 
 def _arguments(text: str) -> Any:
     """The arguments at the beginning of a text, as Python prints them; None where they are not whole."""
-    end = text.find("}: ")
-    for _ in range(20):
-        if end < 0:
-            break
-        try:
-            return ast.literal_eval(text[: end + 1])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            end = text.find("}: ", end + 1)
+    for end in islice(re.finditer("}: ", text), 20):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return ast.literal_eval(text[: end.start() + 1])
     return None
 
 
@@ -175,7 +159,7 @@ def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
         log.ask(text_of(step["task"]))
     if not _is_action(step):
         return
-    usage, timing = as_object(step.get("token_usage")) or {}, as_object(step.get("timing")) or step
+    usage, timing = object_in(step, "token_usage"), object_in(step, "timing") or step
     log.count_tokens(usage.get("input_tokens"), usage.get("output_tokens"))
     log.started_at = log.started_at or iso_time(seconds_of(timing.get("start_time")))
     said = joined_text(step.get("model_output")) or ""
@@ -183,7 +167,7 @@ def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
     calls = [_call(written) for written in objects(step.get("tool_calls"))]
     for call in calls:
         log.add(call.model_copy(update={"seconds": as_number(timing.get("duration"))}), number)
-    error = as_object(step.get("error")) or {}
+    error = object_in(step, "error")
     answer = error_answer(error.get("message")) if error else answer_of(step.get("observations"))
     _answer_step([call.id for call in calls], answer, log)
     if error and not calls and "pars" in str(error.get("message"))[:200].lower():
@@ -192,7 +176,7 @@ def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
 
 def _call(written: JsonObject) -> Call:
     """A call; the argument of the interpreter is code."""
-    body = as_object(written.get("function")) or written
+    body = object_in(written, "function") or written
     name, arguments, identifier = body.get("name"), opened(body.get("arguments")), text_of(written.get("id"))
     if isinstance(arguments, str) and isinstance(name, str):
         return text_call(name, arguments, id=identifier)

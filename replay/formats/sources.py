@@ -232,8 +232,8 @@ def _events_joined(files: Iterator[InputFile]) -> Iterator[InputFile]:
         if b'"source"' not in beginning or b'"timestamp"' not in beginning:
             yield from events
             continue
-        others = events[0].others
-        yield InputFile(folder, partial(_join, events), partial(_size_of, events), named=False, others=others)
+        size = partial(lambda files: sum(file.size() for file in files), events)
+        yield InputFile(folder, partial(_join, events), size, named=False, others=events[0].others)
 
 
 def _join(files: list[InputFile]) -> BinaryIO:
@@ -243,10 +243,6 @@ def _join(files: list[InputFile]) -> BinaryIO:
             joined.write(stream.read() + b"\n")
     joined.seek(0)
     return joined  # type: ignore[return-value]  # as in `_expanded`
-
-
-def _size_of(files: list[InputFile]) -> int:
-    return sum(file.size() for file in files)
 
 
 def _regular_file(place: Path) -> InputFile:

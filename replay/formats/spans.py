@@ -5,18 +5,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from string import hexdigits
 from typing import Any
 
-from replay.formats.record_builders import (
-    as_object,
-    first_of,
-    identifier_of,
-    objects,
-    opened,
-    seconds_of,
-    text_of,
-    whole_number,
-)
+from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, text_of, whole_number
+from replay.formats.times import seconds_of
 from replay.records import JsonObject
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")
@@ -58,7 +51,9 @@ def spans_of(value: Any) -> Iterator[Span]:
     resources = first_of(value, *RESOURCE_KEYS)
     trace = value.get("trace")
     if isinstance(resources, list):
-        yield from _otlp(resources)
+        for resource in objects(resources):
+            for scope in objects(first_of(resource, *_SCOPE_KEYS)):
+                yield from map(plain_span, objects(scope.get("spans")))
     elif isinstance(trace, dict) and first_of(trace, *RESOURCE_KEYS):
         yield from spans_of(trace)
     elif isinstance(value.get("spans"), list):
@@ -82,7 +77,7 @@ def _single_span(value: JsonObject) -> Iterator[Span]:
 
 
 def _is_plain_span(value: JsonObject) -> bool:
-    context = as_object(value.get("context")) or {}
+    context = object_in(value, "context")
     named = any(key in source for source in (value, context) for key in ("trace_id", "traceId", "span_id", "spanId"))
     return named and isinstance(opened(value.get("attributes")), dict | list)
 
@@ -103,15 +98,9 @@ def _from_columns(row: JsonObject) -> JsonObject:
     return span
 
 
-def _otlp(resources: list[Any]) -> Iterator[Span]:
-    for resource in objects(resources):
-        for scope in objects(first_of(resource, *_SCOPE_KEYS)):
-            yield from map(plain_span, objects(scope.get("spans")))
-
-
 def plain_span(value: JsonObject) -> Span:
     """A span of OTLP, or of one of the SDKs' own dumps."""
-    context = as_object(first_of(value, "context", "spanContext", "span_context")) or {}
+    context = object_in(first_of(value, "context", "spanContext", "span_context"))
     both = {**context, **value}
     status = value.get("status")
     code = (
@@ -124,7 +113,8 @@ def plain_span(value: JsonObject) -> Span:
         trace=_id(first_of(both, "trace_id", "traceId")) or "",
         id=_id(first_of(both, "span_id", "spanId", "id")) or "",
         parent=_id(
-            first_of(value, "parent_span_id", "parentSpanId", "parent_id", "parentId") or _id_in(value.get("parent"))
+            first_of(value, "parent_span_id", "parentSpanId", "parent_id", "parentId")
+            or first_of(object_in(value, "parent"), "span_id", "spanId")
         ),
         name=text_of(value.get("name")) or "",
         start=seconds_of(first_of(value, "start_time", "startTimeUnixNano", "start_time_unix_nano", "startTime")),
@@ -143,15 +133,14 @@ def _with_kind(attributes: JsonObject, kind: Any) -> JsonObject:
     return attributes
 
 
-def _id_in(parent: Any) -> Any:
-    return first_of(parent, "span_id", "spanId") if isinstance(parent, dict) else None
-
-
 def _jaeger(value: JsonObject) -> Span:
     tags = {str(tag.get("key")): tag.get("value") for tag in objects(value.get("tags"))}
     parents = [item for item in objects(value.get("references")) if item.get("refType") == "CHILD_OF"]
     start, duration = whole_number(value.get("startTime")), whole_number(value.get("duration"))
-    logs = [_fields(log) for log in objects(value.get("logs"))]
+    logs = [
+        {str(item.get("key")): item.get("value") for item in objects(log.get("fields"))}
+        for log in objects(value.get("logs"))
+    ]
     return Span(
         trace=_id(value.get("traceID")) or "",
         id=_id(value.get("spanID")) or "",
@@ -164,10 +153,6 @@ def _jaeger(value: JsonObject) -> Span:
         failed=tags.get("otel.status_code") == "ERROR" or str(tags.get("error")).lower() == "true",
         message=text_of(tags.get("otel.status_description")),
     )
-
-
-def _fields(log: JsonObject) -> JsonObject:
-    return {str(item.get("key")): item.get("value") for item in objects(log.get("fields"))}
 
 
 def attributes_of(value: Any) -> JsonObject:
@@ -197,7 +182,7 @@ def _otlp_value(value: Any) -> Any:
     if kind in {"intValue", "int_value"}:
         number = whole_number(inner)
         return inner if number is None else number
-    values = (as_object(inner) or {}).get("values") or []
+    values = object_in(inner).get("values") or []
     if kind in {"arrayValue", "array_value"}:
         return [_otlp_value(item) for item in values]
     return attributes_of(values) if kind in {"kvlistValue", "kvlist_value"} else value
@@ -229,13 +214,9 @@ def _id(value: Any) -> str | None:
     if text is None or set(text) == {"0"}:
         return None
     text = text.removeprefix("0x")
-    if text.endswith("=") or (len(text) in {11, 22} and not _is_hexadecimal(text)):
+    if text.endswith("=") or (len(text) in {11, 22} and not set(text) <= set(hexdigits)):
         try:
             return base64.b64decode(text + "=" * (-len(text) % 4)).hex()
         except ValueError:
             return text
     return text
-
-
-def _is_hexadecimal(text: str) -> bool:
-    return all(character in "0123456789abcdefABCDEF" for character in text)

@@ -12,17 +12,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import as_number, joined_text, object_in, objects, opened, text_of
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    answer_of,
-    as_object,
-    build_call,
-    joined_text,
-    json_text_call,
-    objects,
-    opened,
-    text_of,
-)
+from replay.formats.record_builders import answer_of, build_call, json_text_call
 from replay.records import Call, JsonObject, Trajectory
 
 _FENCED = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
@@ -56,10 +48,10 @@ class SweAgentReader:
                 continue
             log = CallLog()
             if _is_mini(record):
-                log.model = _mini_model(record)
+                log.model = text_of(object_in(record, "info", "config", "model").get("model_name"))
                 _read_messages(objects(record["messages"]), log)
             elif _is_trajectory(record):
-                log.model = _model(record)
+                log.model = text_of(object_in(opened(record.get("replay_config")), "agent", "model").get("name"))
                 _read_steps(record, log)
             else:
                 document.leave(element)
@@ -79,7 +71,7 @@ def _is_bare(value: Any) -> bool:
 def _is_mini(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
-    info = as_object(value.get("info")) or {}
+    info = object_in(value, "info")
     return str(value.get("trajectory_format")).startswith("mini-swe-agent") or "mini_version" in info
 
 
@@ -90,17 +82,6 @@ def _is_trajectory(value: Any) -> bool:
         and "info" in value
         and all({"action", "observation"} <= s.keys() for s in objects(steps))
     )
-
-
-def _model(record: JsonObject) -> str | None:
-    """The model of the run's configuration, which newer files keep."""
-    agent = as_object((as_object(opened(record.get("replay_config"))) or {}).get("agent")) or {}
-    return text_of((as_object(agent.get("model")) or {}).get("name"))
-
-
-def _mini_model(record: JsonObject) -> str | None:
-    config = as_object((as_object(record.get("info")) or {}).get("config")) or {}
-    return text_of((as_object(config.get("model")) or {}).get("model_name"))
 
 
 def _read_steps(record: JsonObject, log: CallLog) -> None:
@@ -116,18 +97,15 @@ def _read_steps(record: JsonObject, log: CallLog) -> None:
         calls = [_written(call) for call in called.get(action, [])] or [
             build_call(_SHELL, {"command": action}, local=True)
         ]
+        seconds = as_number(step.get("execution_time"))
+        seconds = None if seconds is None or seconds < 0 else seconds
         for call in calls:
             log.add(call, number, model=log.model)
-            log.answer(call.id, answer_of(step["observation"]), name=call.name, seconds=_seconds(step))
-
-
-def _seconds(step: JsonObject) -> float | None:
-    seconds = step.get("execution_time")
-    return float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None
+            log.answer(call.id, answer_of(step["observation"]), name=call.name, seconds=seconds)
 
 
 def _written(call: JsonObject) -> Call:
-    function = as_object(call.get("function")) or {}
+    function = object_in(call, "function")
     return json_text_call(function.get("name"), function.get("arguments"), id=text_of(call.get("id")), local=True)
 
 
@@ -135,7 +113,7 @@ def _read_messages(messages: list[JsonObject], log: CallLog) -> None:
     """The messages of mini-SWE-agent: an answer is the next message, or one with the id of its call."""
     waiting: list[str] = []
     for number, message in enumerate(messages):
-        extra, role = as_object(message.get("extra")) or {}, message.get("role")
+        extra, role = object_in(message, "extra"), message.get("role")
         if role == "assistant" or message.get("object") == "response":
             log.say(joined_text(message.get("content")))
             calls = _mini_calls(message, extra)

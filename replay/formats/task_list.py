@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from replay.errors import FormatError, InputError
 from replay.formats import open_file
-from replay.formats.record_builders import as_object, first_of, identifier_of, objects, text_of, to_json
+from replay.formats.fields import as_object, first_of, identifier_of, objects, text_of, to_json
 from replay.json_values import parse_json
 from replay.records.base import Record
 from replay.safety.filesystem import read_small_file

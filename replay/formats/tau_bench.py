@@ -12,20 +12,11 @@ from typing import Any
 from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
 from replay.formats.document import Document, Head
+from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import (
-    MISSING,
-    as_number,
-    as_object,
-    json_text_call,
-    number_calls,
-    objects,
-    result_with_flag,
-    seconds_between,
-    text_of,
-)
-from replay.formats.task_facts import labels_of
+from replay.formats.record_builders import json_text_call, labels_of, number_calls, result_with_flag
+from replay.formats.times import seconds_between
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
 
@@ -125,7 +116,7 @@ def _is_run(value: Any) -> bool:
 
 def _model_of(results: JsonObject) -> str | None:
     """The model of the agent, which stands beside the simulations."""
-    agent = as_object((as_object(results.get("info")) or {}).get("agent_info")) or {}
+    agent = object_in(results, "info", "agent_info")
     model = agent.get("llm")
     return model if isinstance(model, str) and model else None
 
@@ -149,7 +140,7 @@ def _simulation(record: JsonObject, model: str | None, place: str, document: Doc
         elif role == "user" and not log.first_prompt:
             log.ask(text)
     identifier, trial = str(record.get("task_id", place)), record.get("trial")
-    reported = _reported((as_object(record.get("reward_info")) or {}).get("reward"))
+    reported = _reported(object_in(record, "reward_info").get("reward"))
     name = identifier if trial is None else f"{identifier}_trial_{trial}"
     return log.trajectory(document, TauBenchReader.name, place, name, reported=reported)
 
@@ -158,7 +149,7 @@ def _messages(record: JsonObject) -> list[JsonObject]:
     """The messages, with those that answer several calls at once taken apart; of a voice run, those of its ticks."""
     messages = objects(record.get("messages"))
     for tick in [] if messages else objects(record.get("ticks")):
-        said = as_object(tick.get("agent_chunk")) or {}
+        said = object_in(tick, "agent_chunk")
         called = objects(tick.get("agent_tool_calls"))
         messages += [{**said, "role": "assistant", "tool_calls": called}] if called else []
         messages += objects(tick.get("agent_tool_results"))

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.formats.record_builders import answer_of, error_answer, identifier_of, opened, to_json, written_call
+from replay.formats.fields import identifier_of, opened, to_json
+from replay.formats.record_builders import answer_of, error_answer, written_call
+from replay.formats.times import seconds_after
 from replay.records import Answer, Call, JsonObject, Step, Usage, texts_of
 
 
@@ -48,15 +50,9 @@ def steps_of(events: Sequence[Timed]) -> list[Step]:
             steps.append(([], usage))
             opens_step = False
         busy_until = max(busy_until, event.end if event.end is not None else float("-inf"))
-        steps[-1][0].append(_with_times(event.call, event, origin))
+        times = {"started": seconds_after(origin, event.start), "seconds": seconds_after(event.start, event.end)}
+        steps[-1][0].append(event.call if event.own_times else event.call.model_copy(update=times))
     return [Step(calls=tuple(calls), usage=of_reply) for calls, of_reply in steps]
-
-
-def _with_times(call: Call, event: Timed, origin: float | None) -> Call:
-    if event.start is None or origin is None or event.own_times:
-        return call
-    seconds = None if event.end is None else max(0.0, event.end - event.start)
-    return call.model_copy(update={"started": max(0.0, event.start - origin), "seconds": seconds})
 
 
 def is_final_answer(call: Call, reply: Any) -> bool:
@@ -103,26 +99,22 @@ def pair_with_spans(
     """
     left = list({item.key: item for item in reversed(list(written))}.values())[::-1]
     pairs: list[Written | None] = [None] * len(tools)
-    for same in (_same_id, _same_arguments, _same_name):
-        for place, tool in enumerate(tools):
-            if pairs[place] is None:
-                found = next((item for item in left if same(tool, item)), None)
-                if found is not None:
-                    left.remove(found)
-                    pairs[place] = found
+
+    def same_id(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
+        return item.id is not None and tool[0] == item.id
+
+    def same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
+        return isinstance(item.name, str) and tool[1] == item.name
+
+    def same_arguments(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
+        return same_name(tool, item) and bool(opened(tool[2]) == opened(item.arguments))
+
+    for same in (same_id, same_arguments, same_name):
+        for number, tool in enumerate(tools):
+            if pairs[number] is None and (item := next((item for item in left if same(tool, item)), None)):
+                left.remove(item)
+                pairs[number] = item
     return pairs, left
-
-
-def _same_id(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-    return item.id is not None and tool[0] == item.id
-
-
-def _same_arguments(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-    return _same_name(tool, item) and bool(opened(tool[2]) == opened(item.arguments))
-
-
-def _same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-    return isinstance(item.name, str) and tool[1] == item.name
 
 
 def calls_without_spans(
@@ -142,12 +134,8 @@ def calls_without_spans(
             identifier = identifier_of(item.get("id")) or to_json([item.get("name"), item.get("arguments")])
             if identifier not in seen:
                 seen.add(identifier)
-                answer = answer_of(answers.get(identifier))
-                calls.append(
-                    written_call(
-                        item.get("name"), item.get("arguments"), id=identifier_of(item.get("id")), answer=answer
-                    )
-                )
+                fields = {"id": identifier_of(item.get("id")), "answer": answer_of(answers.get(identifier))}
+                calls.append(written_call(item.get("name"), item.get("arguments"), **fields))
         if calls:
             steps.append(Step(calls=tuple(calls), usage=usage))
     return steps

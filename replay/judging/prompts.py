@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Final
+from typing import Any, Final
 
 import yaml
 from pydantic import Field
@@ -113,35 +113,25 @@ def _with_criteria(name: str, prompt: Prompt, run: RatedRun, shuffle: int) -> As
         for axis, dimensions in axes
     )
     named = [dimension for _, dimensions in axes for dimension, _ in dimensions]
-    return _filled(name, prompt, run, shuffle).model_copy(
-        update={
-            "user": _user(prompt, run, criteria=criteria, answer=_shape(prompt, named)),
-            "dimensions": tuple(named),
-        }
-    )
+    user = _user(prompt, run, criteria=criteria, answer=_shape(prompt, named))
+    return _filled(name, prompt, shuffle, user=user, dimensions=tuple(named))
 
 
 def _of_pairs(name: str, prompt: Prompt, run: RatedRun, reference: Trajectory) -> Asked:
     rows, columns = len(reference.steps), max(1, len(run.trajectory.steps))
     row = ", ".join(f"<R1 P{column}>" for column in range(1, columns + 1))
     shape = f'{{"scores": [[{row}], ...]}} with {rows} rows, one a step R, of {columns} numbers each, one a step P'
-    return _filled(name, prompt, run, 0).model_copy(
-        update={
-            "user": _user(prompt, run, reference=step_texts(reference, "R"), answer=shape),
-            "pairs": (rows, columns),
-        }
-    )
+    user = _user(prompt, run, reference=step_texts(reference, "R"), answer=shape)
+    return _filled(name, prompt, 0, user=user, pairs=(rows, columns))
 
 
-def _filled(name: str, prompt: Prompt, run: RatedRun, shuffle: int) -> Asked:
-    return Asked(
-        prompt=versioned(name),
-        shuffle=shuffle,
-        system=prompt.system.strip(),
-        user="",
-        scale=prompt.scale,
-        whole_numbers=prompt.whole_numbers,
-    )
+def _filled(name: str, prompt: Prompt, shuffle: int, **asked: Any) -> Asked:
+    about: dict[str, Any] = {
+        "system": prompt.system.strip(),
+        "scale": prompt.scale,
+        "whole_numbers": prompt.whole_numbers,
+    }
+    return Asked(prompt=versioned(name), shuffle=shuffle, **about, **asked)
 
 
 def _user(prompt: Prompt, run: RatedRun, **more: str) -> str:

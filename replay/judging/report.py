@@ -9,13 +9,7 @@ from statistics import fmean
 from replay.alignment.judges import TRIMMED_FROM
 from replay.alignment.other_benchmarks import mcpbench
 from replay.judging.prompts import PROMPTS_OF, RatedRun, versioned
-from replay.judging.scores import (
-    agreement,
-    coefficient_of_variation,
-    contradictions,
-    rated_models,
-    task_values,
-)
+from replay.judging.scores import agreement, coefficient_of_variation, contradictions, rated_models, task_values
 from replay.records import Outcome
 from replay.records.rating import JudgeReport, Protocol, Rating
 from replay.runfile import Run

@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from statistics import fmean, pstdev, stdev
+from statistics import correlation, fmean, pstdev, stdev
 from typing import Final, TypeAlias
 
 from replay.alignment.judges import trimmed_mean
@@ -157,12 +157,8 @@ def _gap(runs: Sequence[Values]) -> tuple[float | None, float | None]:
     if not both:
         return None, None
     trajectory, completion = zip(*both, strict=True)
-    correlated = len(set(trajectory)) > 1 and len(set(completion)) > 1
-    if not correlated:
-        return fmean(trajectory) - fmean(completion), None
-    from statistics import correlation
-
-    return fmean(trajectory) - fmean(completion), correlation(trajectory, completion)
+    varied = len(set(trajectory)) > 1 and len(set(completion)) > 1
+    return fmean(trajectory) - fmean(completion), correlation(trajectory, completion) if varied else None
 
 
 def agreement(ratings: Iterable[Rating]) -> Iterator[JudgeAgreement]:

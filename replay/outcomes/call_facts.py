@@ -22,6 +22,7 @@ MIN_WORD_LENGTH: Final = 3
 MAX_BOUNDED_LENGTH: Final = 7
 """A longer word of an argument counts also as a part of another word."""
 MIN_NAME_LENGTH: Final = 4
+_MAX_LEVELS: Final = 4
 _MAX_TOLD, _MAX_COMMON = 40, 9
 """Characters of a value that a sentence tells of, and a number that may stand in it by chance."""
 _WORD_IN_VALUE: Final = re.compile(r"[^\s\"'`=,;()<>|{}\[\]]{3,200}")
@@ -42,6 +43,10 @@ class ArgumentIndex:
         """What is known of the tool, by the functions below."""
         self.argument_names = tuple(arguments or {})
         listed = (item for value in (arguments or {}).values() if isinstance(value, list) for item in value[:1])
+        self.listed_items = max(
+            (len(value) for value in (arguments or {}).values() if isinstance(value, list)), default=0
+        )
+        """Items of the longest list among the arguments."""
         self._inner_names = tuple(name for item in listed if isinstance(item, dict) for name in item)
         self._folded_names = frozenset(name.casefold() for name in self.argument_names)
         self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}
@@ -104,6 +109,11 @@ class ArgumentIndex:
             return True
         return any(holds_number(text, number) for number in self._numbers)
 
+    def number_named_in(self, text: str) -> bool:
+        """Whether the text holds a number among the argument values, be it written as a string."""
+        written = (value for value in self.texts if re.fullmatch(r"-?\d+(?:\.\d+)?", value))
+        return any(holds_number(text, number) for number in (*self._numbers, *written))
+
     def value_told_of_in(self, text: str) -> bool:
         """Whether a sentence tells of a value: holds one of one short word, and not as the label before a colon."""
         values = (value for value in self.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_TOLD)
@@ -112,7 +122,7 @@ class ArgumentIndex:
             or any(
                 re.search(rf"(?<![\w/]){re.escape(value)}(?![\w/]|\s?:)", text, re.IGNORECASE)
                 for value in values
-                if not re.search(r"[\s/\\]", value)
+                if not re.search(r"[/\\]", value)
             )
             or any(holds_number(text, number) for number in self._numbers if abs(number) > _MAX_COMMON)
         )
@@ -148,6 +158,14 @@ class ArgumentIndex:
                     yield re.split(r"[/\\]", word.rstrip("/\\"))[-1]
 
 
+def _longest_list(value: Any, depth: int = 0) -> int:
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    inner = (
+        max((_longest_list(part, depth + 1) for part in parts[:MAX_VALUES]), default=0) if depth < _MAX_LEVELS else 0
+    )
+    return max(inner, len(parts) if isinstance(value, list) else 0)
+
+
 def _stands_alone(text: str, value: str) -> bool:
     """Whether a short value with a digit in it is a word of a text."""
     return len(value) > 1 and any(map(str.isdigit, value)) and holds_word(text, value)
@@ -175,7 +193,7 @@ _CONTENT_NOUNS = _set_of("""
     markdown html json blob message messages snippet log logs lines line paragraph memory raw body
     transcript comment comments readme source article section email mail thread history variable env
     secret clipboard screen policy policies faq guide instructions rules terms knowledge manual abstract
-    lyrics quote joke poem definition story
+    lyrics quote joke poem definition story notebook diary journal book chapter letter letters
 """)
 _READING_NAMES = _set_of("""
     fetch read cat echo view open recall scrape
@@ -185,7 +203,7 @@ _PROSE_VERBS = _set_of("""
     search find query list ask chat summarize summarise answer explain translate analyze analyse
     generate think transcribe classify
 """)
-_RUNNERS = _set_of("shell command terminal bash python cmd powershell repl interpreter ipython jupyter zsh pwsh")
+_RUNNERS = _set_of("shell terminal bash python powershell repl interpreter ipython jupyter zsh pwsh")
 _RUNNING_VERBS = _set_of("run exec execute eval evaluate")
 """Of a tool that is given one text, or a program: what `run_report` runs is no program that the call brought."""
 _QUERY_WORDS = _set_of("sql query queries statement cypher graphql")
@@ -200,7 +218,7 @@ _ABOUT_ERRORS = frozenset(
 _QUESTION_VERBS = _set_of("check is has can verify validate test exists are does")
 _PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
 _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
-_PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
+PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
     search find grep ask chat summarize summarise answer explain translate generate think classify retrieve retriever
 """)
@@ -345,43 +363,26 @@ def changes_something(arguments: ArgumentIndex) -> bool:
 def runs_commands(arguments: ArgumentIndex) -> bool:
     """Whether the tool, by its name or its arguments, runs a program."""
     words = name_words(arguments.tool_name)
-    if queries_a_database(arguments):
-        return False
     names = {name.casefold() for name in arguments.argument_names}
-    given = not names.isdisjoint(_PROGRAM_ARGUMENTS)
+    if queries_a_database(arguments) or (names and all(name.endswith("id") for name in names)):
+        return False
+    given = not names.isdisjoint(PROGRAM_ARGUMENTS)
     holds = given or not names.isdisjoint(CODE_ARGUMENTS) or len(arguments.by_name) < 2
     runs = holds and not _RUNNING_VERBS.isdisjoint(words)
-    named = (runs or not _RUNNERS.isdisjoint(words)) and _QUERY_WORDS.isdisjoint(words)
-    return (named and words[0] not in _LOOKUP_VERBS) or (given and _PROSE_VERBS.isdisjoint(words))
+    named = runs or not _RUNNERS.isdisjoint(words) or words in (("command",), ("cmd",))
+    named = named and _QUERY_WORDS.isdisjoint(words)
+    told = given and not _is_told_a_verb(arguments)
+    return (named and words[0] not in _LOOKUP_VERBS) or (told and _PROSE_VERBS.isdisjoint(words))
 
 
-def last_commands(arguments: ArgumentIndex, *, redirected: bool = False) -> list[str]:
-    """The commands whose exit code may be that of a script: its last one, and those that lead to it by `&&`.
-
-    Args:
-        arguments: of the call.
-        redirected: with where their output goes.
-    """
-    script = next((value for name, value in arguments.by_name.items() if name.casefold() in _PROGRAM_ARGUMENTS), "")
-    script = _QUOTED.sub("''", script[-_MAX_PROGRAM:])
-    script = _REDIRECTION.sub("2>" if redirected else " ", script).rstrip("; \n")
-    chain = re.split(r"[;\n]|(?<!&)&(?!&)", script)[-1].split("&&")
-    return [command.split("|")[-1].strip() for command in chain]
-
-
-def last_program(arguments: ArgumentIndex) -> str:
-    """The program of a script's last command."""
-    return (last_commands(arguments)[-1].split() or [""])[0]
+def _is_told_a_verb(arguments: ArgumentIndex) -> bool:
+    """Whether the command is a bare word beside what it is for, `{"device": "a7", "command": "stop"}`: no program."""
+    commands = [value for name, value in arguments.by_name.items() if name.casefold() in PROGRAM_ARGUMENTS]
+    return len(arguments.by_name) > len(commands) and all(map(str.isalpha, commands))
 
 
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
-_MAX_PROGRAM = 20_000
-_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
-_REDIRECTION = re.compile(r"\d?>&\d|&>")
-_DONE = re.compile(
-    r"[^.!?\n]{0,120}\b(?:has|have|was|were|is|are)(?: now)?(?: been)?(?: \w{1,20}ly)? "
-    r"(?P<participles>\w{2,30}ed(?: and \w{2,30}ed)?)\b"
-)
+MAX_PROGRAM_LENGTH = 20_000
 _DENIES = re.compile(
     r"\b(?:nothing|none|not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE
 )
@@ -391,25 +392,14 @@ _ACTIONS = ("action", "operation", "command", "method", "op")
 _STEM = 4
 
 
-def says_it_was_done(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether a text begins by saying that what the call asked for was done: `The page has been closed` to `close`."""
-    found = _DONE.match(text.lstrip())
-    if found is None or _DENIES.search(found[0]):
-        return False
-    asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]
-    verbs = [word for said in (arguments.tool_name, *asked) for word in name_words(said)]
-    participles = found["participles"].casefold().split(" and ")
-    return any(
-        len(verb) >= _STEM and participle.startswith(verb.rstrip("e")) for verb in verbs for participle in participles
-    )
-
-
 def says_the_verb(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether a text begins with what the tool's name does, as done: `Paragraph added to a.docx` to `add_paragraph`."""
+    """Whether a text begins with what the tool's name, or the action asked for, does, as done: `Paragraph added`."""
     first = text.lstrip()[:_MAX_OPENING]
     if _DENIES.search(first):
         return False
-    verbs = [word[:_STEM].rstrip("e") for word in name_words(arguments.tool_name) if len(word) >= MIN_WORD_LENGTH]
+    asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]
+    words = (word for said in (arguments.tool_name, *asked) for word in name_words(said))
+    verbs = [word[:_STEM].rstrip("e") for word in words if len(word) >= MIN_WORD_LENGTH]
     return any(word.casefold().startswith(verb) for word in _PARTICIPLE.findall(first) for verb in verbs)
 
 
@@ -422,7 +412,7 @@ def is_own_value(body: Any, arguments: ArgumentIndex) -> bool:
     """
     if not isinstance(body, dict | list) or not runs_commands(arguments):
         return False
-    programs = [value[:_MAX_PROGRAM] for value in arguments.texts]
+    programs = [value[:MAX_PROGRAM_LENGTH] for value in arguments.texts]
     return any(map(_WEB_CLIENT.search, programs)) or any(_built_by(program, body) for program in programs)
 
 

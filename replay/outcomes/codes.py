@@ -51,7 +51,7 @@ _STATUS: Final = re.compile(
     r"|payment required|forbidden|not found|method not|not acceptable|conflict|gone\b|unprocessable"
     r"|too many|internal|bad gateway|service unav|gateway|validation failed)"
     r"|https?://\S{1,400}: (?P<after>[45]\d\d)\b|^\W{0,3}(?P<start>[45]\d\d)[ :]+[A-Z{]"
-    r"|\b(?P<asked>[45]\d\d) (?:GET|POST|PUT|PATCH|DELETE|HEAD) https?:|\((?P<last>[45]\d\d)\)\W{0,3}$"
+    r"|\b(?P<asked>[45]\d\d) (?:GET|POST|PUT|PATCH|DELETE|HEAD) https?:|(?:\(|[-=]> ?|→ ?)(?P<last>[45]\d\d)\)?\W{0,3}$"
     r"|^\W{0,3}(?P<bare>[45]\d\d)\W{0,3}$",
     re.IGNORECASE,
 )
@@ -179,9 +179,6 @@ def code_rows() -> list[tuple[str, str, str, str]]:
     ]
 
 
-_FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
-"""Letters whose case the table does not fold: it has them in lower case."""
-_MAX_MEMORY: Final = 256 << 20
 _NOTHING: Final[frozenset[str]] = frozenset()
 FORMS: Final = frozenset(
     """
@@ -204,7 +201,7 @@ class Phrase(NamedTuple):
 
 
 class PhraseTable:
-    """Rows that are all looked for at once, in texts as bytes.
+    """Rows that are looked for in one go: those of which a text holds the literal parts.
 
     Args:
         rows: of the table.
@@ -216,13 +213,11 @@ class PhraseTable:
     def __init__(self, rows: Iterable[Phrase]) -> None:
         self.rows = tuple(rows)
         self._means = tuple(row.means for row in self.rows)
-        self._set = _compiled(tuple(row.pattern for row in self.rows))
+        self._filter = _compiled(tuple(row.pattern for row in self.rows))
 
     def meanings(self, text: str) -> frozenset[str]:
         """What the phrases in a text mean."""
-        if not text.isascii():
-            text = _FOREIGN.sub(lambda match: match[0].lower(), text)
-        matches = self._set.Match(text.encode("utf-8", "replace")) if text else None
+        matches = self._filter.Match(text.encode("utf-8", "replace")) if text else None
         return frozenset([self._means[index] for index in matches]) if matches else _NOTHING
 
 
@@ -234,12 +229,10 @@ def _compiled(patterns: tuple[str, ...]) -> Any:
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
-    options.encoding = re2.Options.Encoding.LATIN1  # bytes: all that is not ASCII stands in the table as it is written
-    options.max_mem = _MAX_MEMORY
-    compiled = re2.Set.SearchSet(options)
+    compiled = re2.Filter()
     for pattern in patterns:
         try:
-            compiled.Add(pattern.encode())
+            compiled.Add(pattern, options)
         except re2.error:
             raise PatternError(f"the phrase {pattern!r} cannot be matched in linear time") from None
     compiled.Compile()

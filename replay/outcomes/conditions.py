@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
     brings_a_program,
-    last_program,
     name_words,
     queries_a_database,
-    returns_content,
     runs_commands,
     same_path,
-    says_the_verb,
 )
-from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, forms_in
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said
 from replay.outcomes.error_report import decisive_part, misses_a_file, misses_program, server_is_unknown, strip_wrappers
 from replay.outcomes.evidence import ParsedAnswer
-from replay.outcomes.input_schema import is_valid
-from replay.outcomes.sentences import FRAME_WORDS, no_such_thing, own_words
+from replay.outcomes.programs import last_program
+from replay.outcomes.sentences import FRAME_WORDS, NOT_A_LACK, denies_a_value, no_such_thing, own_words
+from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]
 
@@ -50,14 +48,8 @@ _FILE_ARGUMENT = re.compile(
     r"path|file|dir|folder|name|ur[il]|source|target|cwd|root|repo|location|(?:in|out)put", re.I
 )
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
+_RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
 _STEM = 5
-_MIN_PAYLOAD, _MIN_ASKED = 200, 4
-"""Characters of a text that is more than a sentence, and of a value that a sentence does not hold by chance."""
-_VALUE = re.compile(
-    r"[-+]?[\d.,:/ ]{1,40}(?:\s?[^\W\d]{0,12}|%)\Z|\[[A-Z]{1,12}\] \S|[-*•] \S|(?:[/~]|[A-Za-z]:\\|https?://)\S*\Z"
-    r"|[\w\"'()/ -]{1,60}: ?\S"
-)
-"""A number, an entry of a list, a path or an address alone, or a value with its name before it."""
 
 
 def fault(*kinds: str) -> Condition:
@@ -249,11 +241,20 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 _NO_VALUE = re.compile(
     r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
     r"|stat|type|unit|val))"
-    r"|no (?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route)\b)"
-    r")(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
+    rf"|no {NOT_A_LACK})(?:[a-z][\w-]{0, 30}\W+){1, 3}\W*",
     re.IGNORECASE,
 )
 """What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
+
+
+def breaks_a_stated_range(parsed: ParsedAnswer) -> bool:
+    """The report names a number of the call, and the range in which such things are: `no room 12, only 0 to 9`."""
+    error = parsed.error
+    if error is None or error.basis == "exit" or parsed.coded:
+        return False
+    text = error.text[:_MAX_LINE_LENGTH]
+    range_ = _RANGE.search(text)
+    return range_ is not None and parsed.arguments.number_named_in(text[: range_.start()] + text[range_.end() :])
 
 
 def thing_is_missing(parsed: ParsedAnswer) -> bool:
@@ -263,11 +264,12 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None or error.basis == "exit":
         return False
-    if _NO_VALUE.fullmatch(parsed.arguments.without_values(error.text[:_MAX_TEXT], 3)) is not None:
-        return parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
-    if not no_such_thing(error.text):
-        return False
-    return error.basis == "sentence" or parsed.arguments.value_named_in(error.text[:_MAX_TEXT])
+    text = strip_wrappers(error.text[:_MAX_TEXT])
+    if denies_a_value(text, parsed.arguments):
+        return True
+    if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
+        return parsed.arguments.value_named_in(text)
+    return no_such_thing(text) and (error.basis == "sentence" or parsed.arguments.value_named_in(text))
 
 
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:
@@ -309,7 +311,7 @@ def unauthorized(parsed: ParsedAnswer) -> bool:
     """Credentials are missing or not enough."""
     if "unauthorized" in parsed.coded:
         return True
-    return says("unauthorized")(parsed) and "hidden-or-missing" not in parsed.said
+    return says("unauthorized")(parsed) and "hidden-or-missing" not in parsed.said and "missing" not in parsed.coded
 
 
 def network_is_down(parsed: ParsedAnswer) -> bool:
@@ -407,7 +409,7 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return error is not None
     text = strip_wrappers(error.text[:_MAX_TEXT])
     words = own_words(text, parsed.arguments)
-    names = {name.casefold() for name in parsed.arguments.argument_names}
+    names = {name.casefold() for name in (*parsed.arguments.argument_names, *_parameters(parsed.tool))}
     if words & names - FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True
     stems = {word[:_STEM] for word in name_words(parsed.arguments.tool_name)}
@@ -415,39 +417,15 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
     return bool(of_its_own) and (_LIMIT.search(text) is not None or parsed.arguments.value_told_of_in(text))
 
 
+def _parameters(tool: Tool | None) -> Collection[str]:
+    schema = tool.input_schema if tool is not None else None
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else ()
+
+
 def is_an_error(parsed: ParsedAnswer) -> bool:
     """The answer reports an error, whatever it is."""
     return parsed.error is not None
-
-
-def is_of_a_program(parsed: ParsedAnswer) -> bool:
-    """A program that the call ran has ended, and says so."""
-    return parsed.program_exit is not None
-
-
-def brings_nothing(parsed: ParsedAnswer) -> bool:
-    """The answer is empty, or says that there is nothing."""
-    return parsed.is_empty
-
-
-def ended_well(parsed: ParsedAnswer) -> bool:
-    """The program's exit status is zero."""
-    return parsed.program_exit is not None and parsed.program_exit.code == 0
-
-
-def is_structure(parsed: ParsedAnswer) -> bool:
-    """The answer is data, whatever it says: an empty list, not the words that there is nothing."""
-    return parsed.has_media or isinstance(parsed.body, dict | list) or parsed.structured is not None
-
-
-def nothing_complains(parsed: ParsedAnswer) -> bool:
-    """No text in the answer begins or ends with a complaint."""
-    return not parsed.complains
-
-
-def hands_out_text(parsed: ParsedAnswer) -> bool:
-    """The tool hands out stored text, in which a complaint is content."""
-    return returns_content(parsed.arguments, parsed.tool)
 
 
 def names_what_is_missing(parsed: ParsedAnswer) -> bool:
@@ -456,43 +434,3 @@ def names_what_is_missing(parsed: ParsedAnswer) -> bool:
     if error is None or runs_commands(parsed.arguments):
         return False
     return "missing" in parsed.coded or parsed.arguments.value_named_in(error.text[:_MAX_HOST_LENGTH])
-
-
-def keeps_output_schema(parsed: ParsedAnswer) -> bool:
-    """The answer is valid against the tool's outputSchema, and that asks for more than a text."""
-    schema = parsed.tool.output_schema if parsed.tool is not None else None
-    data = parsed.structured if parsed.structured is not None else parsed.body
-    if not isinstance(schema, dict) or not isinstance(data, dict) or not schema.get("required"):
-        return False
-    texts = isinstance(data, dict) and len(data) == 1 and all(isinstance(part, str) for part in data.values())
-    return not texts and is_valid(schema, data)
-
-
-def brings_data(parsed: ParsedAnswer) -> bool:
-    """The answer is data of some structure that reports no error."""
-    if parsed.has_media or parsed.reading.affirmed:
-        return True
-    data = parsed.structured is not None or isinstance(parsed.body, dict | list)
-    return data and parsed.reading.words is None
-
-
-def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
-    """The answer is more than a sentence, and holds a value of some length that the call asked for."""
-    if len(parsed.text) < _MIN_PAYLOAD and parsed.text.strip().count("\n") < 2:
-        return False
-    return any(len(value) >= _MIN_ASKED and value in parsed.text for value in parsed.arguments.texts[:20])
-
-
-def says_it_went_well(parsed: ParsedAnswer) -> bool:
-    """The answer's first sentence says that something was done."""
-    said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
-    short = len(parsed.text) <= _MAX_LINE_LENGTH
-    return "done" in said or (short and ("done-somewhere" in said or says_the_verb(parsed.text, parsed.arguments)))
-
-
-def brings_text(parsed: ParsedAnswer) -> bool:
-    """The answer is a text of some length, a table, a number, or what a tool that hands out content hands out."""
-    text = parsed.text.strip()
-    if len(text) >= _MIN_PAYLOAD or text.count("\n") > 1 or isinstance(parsed.body, dict | list):
-        return True
-    return bool(text) and (_VALUE.match(text) is not None or returns_content(parsed.arguments, parsed.tool))

@@ -17,8 +17,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from replay.json_values import cut_json
+from replay.outcomes.json_fields import CARRIERS, WRAPPING, is_nothing
 from replay.outcomes.literals import CLASS, MAX_JSON_LENGTH, MAX_SCANNED, last_event, load_json, load_repr
-from replay.outcomes.residue import CARRIERS, WRAPPING, is_bare_wrapper, is_nothing
+from replay.outcomes.residue import is_bare_wrapper
 from replay.records import EnvelopeKind, EnvelopeLayer, JsonObject, TextAnswer, ToolResult, blocks_of
 
 FLAGS = ("isError", "is_error", "iserror")

@@ -34,14 +34,19 @@ _REPORT_OF_CHECKS = re.compile(
 """What tests, linters and type checks print: what failed in it is the code that they looked at."""
 
 _COMPLAINT = re.compile(
-    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80} ?: |(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot"
-    r"|could not|caused by)\b|[^\n]{0,400}\btimed out\b)",
+    r"[^\w\n]{0,8}(?:[\w.@/\\-]{1,80}(?: \[\w{1,40}\])? ?: "
+    r"|(?:npm |git |pip )?(?:errors?|fatal|err!|failed|failure|denied|cannot|could not|caused by)\b"
+    r"|[^\n]{0,400}\btimed out\b)",
     re.IGNORECASE,
 )
 """How a line begins in which a program says what it could not do."""
 
 TRACEBACK_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)\b")
-_PROGRAM_HEAD = re.compile(r"(?:(?:[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)")
+PROGRAM_HEAD = re.compile(
+    r"(?:(?:[A-Z][a-z]+ (?:(?P<well>completed|finished|succeeded)|(?P<badly>failed|errored|crashed))"
+    r"|[A-Z][A-Za-z ]{1,30}[:\d][^\n]{0,80})?\n){1,12}Output:[ \t]*(?:\n|$)"
+)
+"""What a runner writes above what a program printed."""
 
 
 _NO_PROGRAM = re.compile(
@@ -146,7 +151,7 @@ def program_words(text: str) -> str:
     text = strip_wrappers(text)
     if (start := text.rfind("Traceback (most recent call last)")) >= 0:
         return next((line for line in text[start:].splitlines()[1:] if TRACEBACK_LAST_LINE.match(line)), text[start:])
-    head = _PROGRAM_HEAD.match(text)
+    head = PROGRAM_HEAD.match(text)
     return text[head.end() :].strip() if head else text
 
 

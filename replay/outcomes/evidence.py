@@ -11,15 +11,12 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from replay.json_values import cut_json
 from replay.outcomes.call_facts import (
     ArgumentIndex,
-    holds_word,
     is_own_value,
-    last_commands,
-    last_program,
     queries_a_database,
     returns_content,
     runs_commands,
@@ -38,23 +35,33 @@ from replay.outcomes.error_report import (
     MAX_LOOK,
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
-    TRACEBACK_LAST_LINE,
     ErrorReport,
     decisive_part,
+    program_words,
     report_of,
     report_of_rpc,
     stopped_in,
 )
-from replay.outcomes.literals import json_at_end, structure_in
+from replay.outcomes.json_fields import is_nothing, scalars
+from replay.outcomes.literals import structure_in
+from replay.outcomes.programs import (
+    ProgramExit,
+    all_lines_complain,
+    complaint_in,
+    last_program,
+    program_exit,
+    says_its_own_alternative,
+    status_is_the_answer,
+    traceback_in,
+    without_prompt,
+)
 from replay.outcomes.residue import (
     JsonReading,
     error_in_tail,
     found_nothing,
     is_empty,
-    is_nothing,
     only_words,
     read_json,
-    scalars,
 )
 from replay.outcomes.sentences import (
     CAUSES,
@@ -82,46 +89,9 @@ _MAX_BATCH = 8_000_000
 _BATCH = re.compile(r'\s*(?:\{\s*"\w{1,30}"\s*:\s*)?\[\s*\{')
 _FAILED_ITEM = re.compile(r'"errors?"\s*:\s*["\[{]')
 
-_EXIT_CODE = re.compile(
-    r"^[^\d\t\n]{0,80}?(?:\b(?:return|exit)[ _]?(?:code|status)|\bexited with(?: an?)?(?: (?:code|status))?"
-    r"|\breturncode|\bstatus code|^\W?rc)\W{0,4}?(-?(?:\d{1,2}|1\d\d|2[0-5]\d|9009|\d{8,10}))\b",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""On a line of its own, or after nothing but words: a log's line begins with its time."""
-_EXIT_WORDS = ("code", "status", "ed w", "rc=")
-"""One of them is in every match of it, once case is folded."""
-_EXIT_KEYS = ("exit_code", "exitcode", "returncode", "return_code", "exitstatus", "exit_status", "rc")
-_STATUS_IS_THE_ANSWER = re.compile(
-    r"\(?(?:\w+=\S+ |sudo |uv run |npx |python3? -m )*"
-    r"(?:grep|egrep|fgrep|rg|diff|cmp|test|\[|pgrep|which|pytest|git diff|git grep|expr)(?!\S)"
-)
-_SAID_BY = re.compile(r"^([a-z][\w.-]{1,20}): ", re.MULTILINE)
-_SHELL_COMPLAINS = re.compile(
-    r"^(?:\(eval\)|(?:\S{0,200}/)?\w{0,4}sh): ?(?:-c: |\w{1,20}:)?(?:line )?\d+: ", re.MULTILINE
-)
-_UNHEARD = re.compile(r"(?:2>|&>|>&) ?/dev/null\b")
-"""A command whose complaints are thrown away: who wrote it was ready for its failure."""
-_LAST_WORDS = re.compile(
-    r"make(?:\[\d+\])?: \*{3} |npm (?:ERR!|error) |E: |fatal: |CMake Error\b"
-    r"|(?:Username|Password|Enter passphrase) for "
-)
-"""How a program's last line says that it gave up."""
-_POWERSHELL_ERROR = re.compile(r"\+ FullyQualifiedErrorId : (?!NativeCommandError)\w")
-"""What PowerShell writes below an error in any language; `NativeCommandError` is said of all that a program logs."""
-_PROGRAM_ERROR = re.compile(
-    r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
-    r"|command not found|not recognized|permission denied|invalid option",
-    re.IGNORECASE,
-)
 _TERMINAL_ESCAPE = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\[(?:\d{1,2};){0,3}\d{1,2}m(?=\S|\s|$)")
 
 
-_PROMPT = re.compile(
-    r"|\[(?!err|fail|fatal|warn|exc)[a-z][\w -]{1,40}: [^\]]{1,300}\]|[$#%>❯]|(?:PS )?[a-z]:\\[^\n]{0,200}>"
-    r"|(?:\(\w{1,40}\) )?[\w.-]{1,60}@[\w.-]{1,60}[: ]\S{0,200} ?[$#%>]",
-    re.IGNORECASE,
-)
-"""A line that a shell or a harness writes below what a program printed: the next prompt, `[Interpreter: python3]`."""
 _COMPLAINING_LINE = re.compile(
     r"^\W*(?:[\w.'-]+:? ){0,3}(?i:errors?|exception|fail(?:ed|ure)?|traceback|fatal|cannot|could not|unable|denied"
     r"|invalid)\b|[a-z](?:Error|Exception)\b",
@@ -130,19 +100,11 @@ _COMPLAINING_LINE = re.compile(
 _QUOTES = re.compile(r"\n\s*(?:string|text|input|content|pattern|query|received|value): ", re.IGNORECASE)
 """From here on a report quotes what the call brought, which may say anything."""
 _MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
-_FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
 _OF_THE_HOST = frozenset(
     "not-permitted cancelled hidden session-lost tool-unknown input-not-json too-large".split()  # noqa: SIM905
 )
-
-
-class ProgramExit(NamedTuple):
-    """How a program that a tool ran has ended."""
-
-    code: int
-    output: str
 
 
 class ParsedAnswer:
@@ -258,9 +220,9 @@ class ParsedAnswer:
         if not pieces and self.structured is not None:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
-        self.program_exit = _program_exit(self.text, self.tail, self.body, self.arguments)
+        self.program_exit = program_exit(self.text, self.tail, self.body, self.arguments)
         if self.program_exit is None and runs_commands(self.arguments):
-            self.text, self.tail = _without_prompt(self.text), _without_prompt(self.tail)
+            self.text, self.tail = without_prompt(self.text), without_prompt(self.tail)
         self.flagged = opened.flagged
         self.error = self._find_error(opened.marked)
 
@@ -282,8 +244,13 @@ class ParsedAnswer:
     def _find_error(self, marked: bool) -> ErrorReport | None:
         program = self.program_exit
         if program is not None and program.code != 0:
-            return None if self._status_is_the_answer(program) else ErrorReport(program.output, "exit")
-        if (program is not None and not self.flagged) or (self.has_media and not marked):
+            return None if status_is_the_answer(program, self.arguments) else ErrorReport(program.output, "exit")
+        if not marked and runs_commands(self.arguments) and says_its_own_alternative(self.text, self.arguments):
+            return None
+        if program is not None and not self.flagged:  # a status of zero is that of the last program alone
+            complains = all_lines_complain(program_words(program.output), self.arguments)
+            return ErrorReport(program.output, "exit") if complains else None
+        if self.has_media and not marked:
             return None
         if program is None and (ended := self._bad_end(marked)) is not None:
             return ended
@@ -297,8 +264,8 @@ class ParsedAnswer:
             return stopped
         if marked and shown and _OF_THE_HOST.isdisjoint(causes_said(self.text[:300])):
             return ErrorReport(self.text, "exit")
-        crashed = _traceback_in(self.text, self.tail, self.arguments, self.tool)
-        return crashed or stopped_in(self.tail, self.arguments) or _complaint_in(self.text, self.arguments, self.tool)
+        crashed = traceback_in(self.text, self.tail, self.arguments, self.tool)
+        return crashed or stopped_in(self.tail, self.arguments) or complaint_in(self.text, self.arguments, self.tool)
 
     def _error_in_body(self, marked: bool) -> ErrorReport | None:
         """The failure that a JSON body is, once all that says nothing is taken out."""
@@ -334,21 +301,6 @@ class ParsedAnswer:
             return None
         tail = error_in_tail(text)
         return report_of(tail.message, "body", status=tail.status) if tail is not None else None
-
-    def _status_is_the_answer(self, program: ProgramExit) -> bool:
-        """Whether exit status 1 is the program's way to say no: `grep` without a match, `diff` with a difference."""
-        commands = last_commands(self.arguments, redirected=True)
-        if program.code in (1, 2) and _UNHEARD.search(commands[-1]):
-            return not _PROGRAM_ERROR.search(program.output)
-        answering = [command for command in commands if _STATUS_IS_THE_ANSWER.match(command)]
-        said_by_others = (name for name in _SAID_BY.findall(program.output) if not answering[0].startswith(name))
-        return (
-            program.code == 1
-            and bool(answering)
-            and not _PROGRAM_ERROR.search(program.output)
-            and not _SHELL_COMPLAINS.search(program.output)
-            and not any(holds_word(text, name) for name in said_by_others for text in self.arguments.texts)
-        )
 
 
 def _has_one(body: Any) -> bool:
@@ -407,83 +359,3 @@ def _ends(pieces: list[str]) -> tuple[str, str]:
             break
     cut = sum(map(len, pieces)) > MAX_HEAD
     return "\n".join(head) + ("\n" if cut else ""), "\n".join(reversed(tail))
-
-
-def _traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
-    """The failure of a program whose output begins with or ends in a traceback, where the tool gives no status."""
-    if returns_content(arguments, tool) or searches(arguments):
-        return None
-    if not runs_commands(arguments):
-        last = tail.strip().rsplit("\n", 1)[-1]
-        return report_of(last, "prefix") if "\nTraceback (most" in tail and TRACEBACK_LAST_LINE.match(last) else None
-    if "Traceback (most recent call last)" in text[:_MAX_BEFORE_TRACEBACK]:
-        return ErrorReport(text, "exit")
-    if "Traceback (most" not in tail:
-        return None
-    last = tail[tail.rfind("Traceback (most") :]
-    return ErrorReport(last, "exit") if TRACEBACK_LAST_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
-
-
-def _complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
-    """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
-    lines = [line for line in text.strip().splitlines() if line.strip()]
-    if not lines or not runs_commands(arguments) or returns_content(arguments, tool):
-        return None
-    few = len(lines) < _FEW_LINES
-    ends = (lines[0], lines[-1]) if few else (lines[-1],)
-    gave_up = (
-        _POWERSHELL_ERROR.search(text) is not None
-        or any(map(_LAST_WORDS.match, ends))
-        or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
-    )
-    commands = " ".join(arguments.texts)[:MAX_LOOK]
-    complains = few and all(
-        _SHELL_COMPLAINS.match(line) or ((said := _SAID_BY.match(line)) and holds_word(commands, said[1]))
-        for line in lines
-    )
-    return ErrorReport(text, "exit") if gave_up or complains else None
-
-
-def _program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:
-    """How the program ended, where the tool runs programs and says so."""
-    if not runs_commands(arguments):
-        return None
-    body = json_at_end(text) if body is None else body
-    if isinstance(body, dict):
-        inner = body.get("metadata")
-        fields = {**inner, **body} if isinstance(inner, dict) else body
-        codes = [part for key, part in fields.items() if str(key).casefold().replace("-", "_") in _EXIT_KEYS]
-        if codes and isinstance(codes[0], int):
-            parts = (body[key] for key in ("stdout", "stderr", "output", "error") if body.get(key))
-            return ProgramExit(codes[0], "\n".join(map(str, parts)))
-        if "stdout" in body:
-            return None
-    opening = _exit_codes(text[:300].split("\n", 1)[0])
-    matches = _exit_codes(tail[-400:])
-    if opening and not (matches and matches[-1][0].rstrip("-0123456789") == opening[0][0].rstrip("-0123456789")):
-        return ProgramExit(int(opening[0][1]), _without_line(text, 0))  # a runner's own line; what follows is printed
-    if matches:
-        start = max(0, len(tail) - 400) + matches[-1].start()
-        return ProgramExit(int(matches[-1][1]), _without_line(tail, start))
-    first = _exit_codes("\n".join(text[:300].split("\n", 5)[:5]))
-    return ProgramExit(int(first[0][1]), text) if first else None
-
-
-def _exit_codes(text: str) -> list[re.Match[str]]:
-    folded = text.casefold()
-    return list(_EXIT_CODE.finditer(text)) if any(word in folded for word in _EXIT_WORDS) else []
-
-
-def _without_prompt(text: str) -> str:
-    """A program's output without the prompt, and the like, that stands below it."""
-    lines = text.rstrip().split("\n")
-    printed = len(lines)
-    while printed and _PROMPT.fullmatch(lines[printed - 1].strip()):
-        printed -= 1
-    return "\n".join(lines[:printed]) if printed < len(lines) else text
-
-
-def _without_line(text: str, position: int) -> str:
-    """The text without the line that holds a position."""
-    start, end = text.rfind("\n", 0, position) + 1, text.find("\n", position)
-    return (text[:start] + (text[end:] if end >= 0 else "")).strip()

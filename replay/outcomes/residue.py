@@ -9,91 +9,54 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from replay.outcomes.call_facts import (
     ArgumentIndex,
     asks_about_errors,
     changes_something,
+    looks_up,
     name_words,
     names_a_web_address,
+)
+from replay.outcomes.json_fields import (
+    CARRIERS,
+    ENVELOPE_KEYS,
+    ERROR_KEYS,
+    MAX_PARTS,
+    MESSAGE_FIELDS,
+    PROBLEM_KEYS,
+    REASON_KEYS,
+    STATUS_KEYS,
+    SUCCESS_CODES,
+    SUCCESS_KEYS,
+    TO_READER,
+    WRAPPING,
+    affirms,
+    denies_success,
+    folded,
+    has_payload,
+    is_bare_envelope,
+    is_nothing,
+    message_of,
+    reports,
+    says_failed,
+    scalars,
+    status_of,
+    strings_in,
 )
 from replay.outcomes.literals import json_at_end, structure_in
 from replay.records import JsonObject
 from replay.safety.text import cut
 
-_MAX_DEPTH, _MAX_ITEMS, _MAX_PARTS = 12, 2_000, 20
-"""Levels of wrappers, items of a batch and parts of an error that are looked at."""
+_MAX_DEPTH, _MAX_ITEMS = 12, 2_000
+"""Levels of wrappers, and items of a batch, that are looked at."""
 
-
-def _words_in(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_ERROR_KEYS = tuple(
-    """
-    error errors err exception error_message errormessage error_description error_msg errmsg fault failure
-    errormessages error_details
-    """.split()  # noqa: SIM905 a list would take a line a word
-)
-_MESSAGE_KEYS = tuple(
-    """
-    message msg detail details reason description title hint result text explanation cause statustext status_text
-    """.split()  # noqa: SIM905
-)
-_TO_READER = ("message", "msg", "detail", "reason")
-MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
-_STATUS_KEYS = tuple(
-    "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
-)
-_STATE_KEYS = ("status", "object", "type", "state", "result", "outcome")
-_SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess")
-_BOOKKEEPING = frozenset((*_ERROR_KEYS, *_MESSAGE_KEYS, *_STATUS_KEYS, *_SUCCESS_KEYS)) | _words_in(
-    """
-    object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
-    documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
-    tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
-    _meta context category id jsonrpc data error_type errortype action operation query input available
-    recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
-    sessionid version usage next_steps nextsteps tip tips recommendation warning params arguments args
-    parameters annotations call_id model
-    """
-)
-_BOOKKEEPING_STARTS = (
-    "available", "valid_", "invalid_", "supported", "expected", "required", "accepted", "error", "suggest", "allowed",
-    "duration", "elapsed",
-)  # fmt: skip
-_BOOKKEEPING_ENDS = (
-    "_status", "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time",
-    "_params", "_page", "_pages", "_parameters", "_options", "_choices",
-)  # fmt: skip
-WRAPPING = _words_in(
-    """
-    jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
-    tool_use_id duration duration_ms durationms elapsed elapsed_ms took latency latency_ms timestamp time ts start end
-    started_at ended_at created_at finished_at success ok iserror is_error status arguments args params input session_id
-    model usage cached annotations __class__ error index step message_id latencyms execution_time executiontime
-    """
-)
-"""What stands beside the one field of substance of a wrapper."""
 
 _OF_A_RECORD = frozenset({"id", "name", "type", "index", "model", "created_at", "time"})
 
-CARRIERS = _words_in(
-    """
-    result results output outputs response responses content data text message msg answer body payload value items
-    outcomes return return_value returnvalue stdout summary note info reply observation feedback raw
-    """
-)
-"""Fields that carry an answer, whatever it is."""
 
-_CHECKING_VERBS = _words_in("validate check verify test lint assert")
-_EMPTY_WORDS = _words_in("none null nil no false ok 0 n/a - undefined") | {"", "no error", "no errors"}
-_FAILED_STATE_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
-_FAILED_STATES = _words_in("error failed failure fail exception invalid not_found denied rejected err")
-_FINE_STATES = _words_in("ok success successful succeeded completed complete done created updated deleted accepted")
-_SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
 _DONE_KEY = re.compile(
     r"(?:num_|n_|total_|is_|was_)?(?:created|updated|deleted|accepted|imported|inserted|added|sent|processed|succeeded"
     r"|successful|saved|applied|written|removed|moved|uploaded|modified|enrolled|registered|published|scheduled)"
@@ -103,9 +66,6 @@ _FAILED_KEY = re.compile(
     r"(?:num_|n_|total_)?(?:failed|failures|failure|rejected|errors|errored|error|not_?found|invalid)"
     r"(?:_?count|_?rows|_?items|_?ids)?"
 )
-_STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
-_ERROR_NAME = re.compile(r"(?:Error|Exception)\Z")
-_ENVELOPE_KEYS = _words_in("data result message msg")
 _NOT_FOUND = re.compile(
     r"\W*(?:(?:[\w-]{1,30} ){0,3}not found|nothing found|no (?:[\w-]{1,30} ){0,3}found)\W*$", re.IGNORECASE
 )
@@ -152,7 +112,7 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
         inner = structure_in(value) if value.lstrip()[:1] in ("{", "[") else None
         return JsonReading(words=value) if inner is None else read_json(inner, arguments, depth + 1)
     if _lists_issues(value):
-        return JsonReading(JsonError("Invalid arguments: " + _message_of({}, value), None))
+        return JsonReading(JsonError("Invalid arguments: " + message_of({}, value), None))
     if isinstance(value, list):
         return _read_list(value, arguments, depth)
     return _read_object(value, arguments, depth) if isinstance(value, dict) and value else JsonReading()
@@ -164,20 +124,20 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
         return read_json(items[0].get("text"), arguments, depth + 1)
     if asks_about_errors(arguments):
         return JsonReading()
-    if len(items) == 1 and isinstance(items[0], dict) and _explains(_folded(items[0])):
+    if len(items) == 1 and isinstance(items[0], dict) and _explains(folded(items[0])):
         return read_json(items[0], arguments, depth + 1)._replace(words=None)
     if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
         return JsonReading()
-    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(_folded, items[:_MAX_ITEMS])]
+    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(folded, items[:_MAX_ITEMS])]
     failed = [error for error in errors if error is not None]
     if failed and len(failed) == len(errors):
-        messages = "; ".join(dict.fromkeys(error.message for error in failed[:_MAX_PARTS]))
+        messages = "; ".join(dict.fromkeys(error.message for error in failed[:MAX_PARTS]))
         return JsonReading(failed[0]._replace(message=messages[:4000]))
     return JsonReading(partial=tuple(error.message for error in failed))
 
 
 def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> JsonReading:
-    body = _folded(value)
+    body = folded(value)
     batch = _read_batch(body, arguments)
     if batch is not None:
         return batch
@@ -185,13 +145,13 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
     if parts:
         return JsonReading(parts[0])
     error = _error_in(body, arguments)
-    affirmed = _affirms(body)
+    affirmed = affirms(body)
     if error is not None:
         return JsonReading(error)
     left = _without_counts(body, _left(body, arguments))
     if len(left) == 1 and _may_wrap(body, left[0], arguments):
         inner = read_json(body[left[0]], arguments, depth + 1)
-        words = inner.words if left[0] in CARRIERS or left[0] in _TO_READER else None
+        words = inner.words if left[0] in CARRIERS or left[0] in TO_READER else None
         to_reader = inner.message or left[0] in MESSAGE_FIELDS
         return inner._replace(words=words, message=to_reader, affirmed=inner.affirmed or affirmed)
     words = _sole_message(body, arguments)
@@ -212,7 +172,7 @@ def _are_issues(value: Any) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(part, dict) and part.get("severity") in ("error", "fatal") for part in value[:_MAX_PARTS])
+        and all(isinstance(part, dict) and part.get("severity") in ("error", "fatal") for part in value[:MAX_PARTS])
     )
 
 
@@ -222,7 +182,7 @@ def is_bare_wrapper(body: JsonObject) -> bool:
 
 
 def _explains(body: JsonObject) -> bool:
-    return any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *MESSAGE_FIELDS))
+    return any(not is_nothing(body.get(key)) for key in (*ERROR_KEYS, *MESSAGE_FIELDS))
 
 
 def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
@@ -248,10 +208,11 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
     beside = {key for key in body if failed and key.endswith("ed") and not _FAILED_KEY.fullmatch(key)}  # `booked`
     done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside}
-    if not done:
-        return None
+    left_out = _items_refused(body, arguments)
+    if left_out is not None or not done:
+        return left_out
     anything_done = not all(map(is_nothing, done.values()))
-    said = tuple(cut(text, 200) for key in failed for text in _strings(body[key])) or tuple(
+    said = tuple(cut(text, 200) for key in failed for text in strings_in(body[key])) or tuple(
         f"{key}: {body[key]}" for key in failed if not isinstance(body[key], dict | list)
     )
     if anything_done:
@@ -259,33 +220,85 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     why = next((body[key] for key in MESSAGE_FIELDS if isinstance(body.get(key), str) and body[key]), "")
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
     refused = any(part is False and (why or key.startswith(verbs)) for key, part in done.items())
-    if (failed or refused) and not _has_payload(
+    if (failed or refused) and not has_payload(
         {key: part for key, part in body.items() if key not in failed and key not in done}, arguments
     ):
         message = (
             ": ".join(filter(None, [why, *said[:5]])) or f"nothing was done: {cut(json.dumps(body, default=str), 300)}"
         )
-        return JsonReading(JsonError(message, _status_of(body)))
+        return JsonReading(JsonError(message, status_of(body)))
     return None
+
+
+def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | None:
+    """An object of which one part is empty and a later one holds each item of the call, or each item has its reason.
+
+    `{"moved": 0, "left": {"a7": "it is on loan"}}`, `{"taken": [], "turned_away": [{"title": "A", "why": "is full"}]}`,
+    `{"gone": [], "never_heard_of": ["a7"]}`. A tool that looks things up has other empty parts.
+    """
+    parts = list(body.items())
+    nothing_done = [
+        at for at, (key, part) in enumerate(parts) if part in (0, [], {}) and not _FAILED_KEY.fullmatch(key)
+    ]
+    if not nothing_done or looks_up(arguments):
+        return None
+    verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
+    by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
+    for key, part in parts[nothing_done[0] + 1 :]:
+        reasons = _reasons_by_item(key, part, arguments)
+        if not (reasons and len(part) == arguments.listed_items):
+            reasons = _reasons_alone(part) if by_verb else []
+        if reasons:
+            return JsonReading(JsonError("; ".join(dict.fromkeys(reasons))[:4000], None))
+    return None
+
+
+def _reasons_alone(part: Any) -> list[str]:
+    """The reasons that a list has, of which each item has one: `[{"id": "p-7", "reason": "LOCKED"}]`."""
+    if not isinstance(part, list) or not all(isinstance(item, dict) for item in part):
+        return []
+    told = [next((text for key in ("reason", *REASON_KEYS) if (text := item.get(key))), None) for item in part]
+    return [text for text in told if isinstance(text, str)] if all(told) else []
+
+
+def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex) -> list[str]:
+    """Why each item of the call was left out; empty where a part of an answer does not list them."""
+    if isinstance(part, dict):
+        known = all(item in arguments.texts and isinstance(text, str) for item, text in part.items())
+        return [f"{text}: {item}" for item, text in part.items()] if known else []
+    if not isinstance(part, list):
+        return []
+    if all(isinstance(item, str) and item in arguments.texts for item in part):
+        return [f"{key.replace('_', ' ')}: {item}" for item in part]
+    texts = [[text for text in item.values() if isinstance(text, str)] for item in part if isinstance(item, dict)]
+    named = [next((text for text in own if text in arguments.texts), None) for own in texts]
+    told = [
+        next((text for text in own if len(text.split()) > 1 and text not in arguments.texts), None) for own in texts
+    ]
+    reasons = [f"{text}: {item}" for text, item in zip(told, named, strict=True) if text and item]
+    return reasons if len(reasons) == len(part) else []
 
 
 def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     """The error that an object is, if it has no payload beside it."""
-    error = next((body[key] for key in _ERROR_KEYS if not is_nothing(body.get(key))), None)
+    keys = (*ERROR_KEYS, *PROBLEM_KEYS)
+    error = next((body[key] for key in keys if not is_nothing(body.get(key))), None)
     if error is None:
         error = next(
             (part for key, part in body.items() if key.endswith(("_error", "_errors")) and not is_nothing(part)), None
         )
+    if error is None and not any(isinstance(part, int | float | list | dict) for part in body.values()):
+        error = next((body[key] for key in REASON_KEYS if isinstance(body.get(key), str) and body[key]), None)
     if error is None and _are_issues(body.get("issue", body.get("issues"))):
         error = body.get("issue", body.get("issues"))
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
-    status = next(filter(None, (_status_of(part) for part in (body, *map(_folded, inner_parts)))), None)
-    if _denies_success(body):
-        return JsonError(_message_of(body, error), status)
-    bare = _is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
-    said = _says_failed(body) or _reports(body, error, status) or (bare and (status or 0) >= 400)
-    if said and not _has_payload(body, arguments):
-        return JsonError(_message_of(body, error), status)
+    status = next(filter(None, (status_of(part) for part in (body, *map(folded, inner_parts)))), None)
+    if denies_success(body):
+        return JsonError(message_of(body, error), status)
+    bare = is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
+    said = says_failed(body) or reports(body, error, status) or (bare and (status or 0) >= 400)
+    if said and not has_payload(body, arguments):
+        return JsonError(message_of(body, error), status)
     return None
 
 
@@ -294,7 +307,7 @@ def _errors_beside(body: JsonObject) -> tuple[str, ...]:
     listed = body.get("errors")
     if not isinstance(listed, list) or not listed or not any(map(_is_payload, body.items())):
         return ()
-    return tuple(cut(text, 200) for text in _strings(listed[:_MAX_PARTS]))
+    return tuple(cut(text, 200) for text in strings_in(listed[:MAX_PARTS]))
 
 
 def _is_payload(item: tuple[str, Any]) -> bool:
@@ -305,12 +318,12 @@ def _is_payload(item: tuple[str, Any]) -> bool:
 def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonError]:
     """The errors of the things that an object lists by name, where each of them failed and says so in words."""
     parts = list(value.values())
-    if len(parts) > _MAX_PARTS or not all(isinstance(part, dict) and part for part in parts):
+    if len(parts) > MAX_PARTS or not all(isinstance(part, dict) and part for part in parts):
         return []
-    if any(str(key).casefold() in (*_ERROR_KEYS, *_ENVELOPE_KEYS, "response", "output") for key in value):
+    if any(str(key).casefold() in (*ERROR_KEYS, *ENVELOPE_KEYS, "response", "output") for key in value):
         return []
-    bodies = [_folded(part) for part in parts]
-    if len(parts) == 1 and not _says_failed(bodies[0]):
+    bodies = [folded(part) for part in parts]
+    if len(parts) == 1 and not says_failed(bodies[0]):
         return []
     errors = [_error_in(body, arguments) for body in bodies]
     return [error for error in errors if error is not None] if all(errors) else []
@@ -318,8 +331,14 @@ def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonEr
 
 def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:
     """What an object says whose only substance is a message to the reader (`{"message": "...", "url": "..."}`)."""
-    said = any(isinstance(body.get(key), str) for key in _TO_READER)
-    return _message_of(body, None) if said and not _has_payload(body, arguments) else None
+    said = any(isinstance(body.get(key), str) for key in TO_READER)
+    return message_of(body, None) if said and not has_payload(body, arguments) else None
+
+
+def is_sentence_alone(value: Any) -> bool:
+    """Whether all that an object or a list has is one text of some words: `{"note": "we have none of these"}`."""
+    parts = list(value.values()) if isinstance(value, dict) else value
+    return len(parts) == 1 and isinstance(parts[0], str) and len(parts[0].split()) > 2
 
 
 def only_words(value: Any) -> str | None:
@@ -340,19 +359,19 @@ def found_nothing(value: Any) -> bool:
     """Whether a body of an empty list calls itself a success and says that nothing was found."""
     if not isinstance(value, dict):
         return False
-    body = _folded(value)
-    codes = [body[key] for key in _STATUS_KEYS if isinstance(body.get(key), int)]
-    fine = bool(codes) and all(code in _SUCCESS_CODES for code in codes)
-    well = fine or any(body.get(key) is True for key in _SUCCESS_KEYS)
+    body = folded(value)
+    codes = [body[key] for key in STATUS_KEYS if isinstance(body.get(key), int)]
+    fine = bool(codes) and all(code in SUCCESS_CODES for code in codes)
+    well = fine or any(body.get(key) is True for key in SUCCESS_KEYS)
     lists = [part for part in body.values() if isinstance(part, list)]
-    return well and bool(lists) and not any(lists) and _NOT_FOUND.match(_message_of(body, None)) is not None
+    return well and bool(lists) and not any(lists) and _NOT_FOUND.match(message_of(body, None)) is not None
 
 
 def is_empty(value: Any) -> bool:
     """Whether a JSON value holds no result: nothing at all, or empty lists, zeros and words beside them."""
     if not isinstance(value, dict):
         return value is None or value in ("", [])
-    parts = _folded(value)
+    parts = folded(value)
     containers = [part for part in parts.values() if isinstance(part, list | dict)]
     if not parts:
         return True
@@ -362,23 +381,10 @@ def is_empty(value: Any) -> bool:
     return bool(containers) and not any(containers) and not any(figures) and len(parts) <= len(containers) + 5
 
 
-def is_nothing(part: Any, depth: int = 0) -> bool:
-    """Whether a value is null, empty, zero, or a word for that; or holds nothing else."""
-    if isinstance(part, str):
-        return part.strip().casefold() in _EMPTY_WORDS
-    if isinstance(part, dict) and part and depth < 4:
-        return all(is_nothing(inner, depth + 1) for inner in list(part.values())[:_MAX_PARTS])
-    return not part
-
-
 def error_in_tail(text: str) -> JsonError | None:
     """The error that the JSON body at the end of a text is: `Request failed: {"status": 503, ...}`."""
     body = json_at_end(text)
     return error_in_json(body) if isinstance(body, dict) else None
-
-
-def _folded(body: JsonObject) -> JsonObject:
-    return {str(key).casefold(): part for key, part in body.items()}
 
 
 def _lists_issues(value: Any) -> bool:
@@ -390,107 +396,3 @@ def _lists_issues(value: Any) -> bool:
         and bool(value)
         and all(isinstance(part, dict) and {"code", "path", "message"} <= set(part) for part in value[:_MAX_ITEMS])
     )
-
-
-def _denies_success(body: JsonObject) -> bool:
-    if "valid" in body or "is_valid" in body:
-        return False
-    return any(body.get(key) is False for key in _SUCCESS_KEYS) or True in (body.get("iserror"), body.get("is_error"))
-
-
-def _affirms(body: JsonObject) -> bool:
-    state = body.get("status")
-    return any(body.get(key) is True for key in _SUCCESS_KEYS) or (
-        isinstance(state, str) and state.casefold() in _FINE_STATES
-    )
-
-
-def _says_failed(body: JsonObject) -> bool:
-    explained = any(not is_nothing(body.get(key)) for key in (*_ERROR_KEYS, *_MESSAGE_KEYS))
-    states = (str(part).casefold() for key, part in body.items() if key in _STATE_KEYS or key.endswith("_status"))
-    return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
-
-
-def _reports(body: JsonObject, error: Any, status: int | None) -> bool:
-    if error is not None:
-        return True
-    explained = any(isinstance(body.get(key), str | list) and body[key] for key in MESSAGE_FIELDS)
-    if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
-        return True
-    if status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))):
-        return True
-    return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in _SUCCESS_CODES))
-
-
-def _is_bare_envelope(body: JsonObject) -> bool:
-    """Whether all that a body has beside its status is an envelope with nothing in it."""
-    beside = {key for key in body if key not in _STATUS_KEYS}
-    return beside <= _ENVELOPE_KEYS and all(is_nothing(body[key]) for key in beside)
-
-
-def _has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
-    """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
-    if not body:
-        return False
-    leads = next(iter(body)) in _ERROR_KEYS
-    checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
-    if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
-        return True
-    own_state = next(iter(body)) == "status" and body["status"] == "error"
-    for key, part in body.items():
-        if is_nothing(part) or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
-            continue
-        if not isinstance(part, list | dict) and (own_state or key.endswith("id") or _is_address(part)):
-            continue
-        if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS):
-            continue
-        if not (leads and not isinstance(part, list | dict)):
-            return True
-    return isinstance(body.get("data"), list | dict) and not is_nothing(body["data"]) and "code" not in body
-
-
-def _is_address(part: Any) -> bool:
-    return isinstance(part, str) and part.startswith(("http://", "https://"))
-
-
-def _code_of(body: JsonObject) -> int:
-    return code if isinstance(code := body.get("code", 0), int) else 0
-
-
-def _status_of(body: JsonObject) -> int | None:
-    for key in _STATUS_KEYS:
-        part = body.get(key)
-        if isinstance(part, str) and _STATUS_TEXT.fullmatch(part):
-            part = int(part)
-        if isinstance(part, int) and not isinstance(part, bool) and (400 <= part < 600 or -33000 < part <= -32000):
-            return part
-    return None
-
-
-def _message_of(body: JsonObject, error: Any) -> str:
-    parts = [
-        *_strings(error),
-        *(text for key in (*_MESSAGE_KEYS, "code", "name", "body") for text in _strings(body.get(key))),
-        *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
-    ]
-    return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
-
-
-def _strings(part: Any, depth: int = 0) -> Iterator[str]:
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, dict) and depth < 4:
-        for inner in part.values():
-            yield from _strings(inner, depth + 1)
-    elif isinstance(part, list) and depth < 4:
-        for inner in part[:_MAX_PARTS]:
-            yield from _strings(inner, depth + 1)
-
-
-def scalars(part: Any, depth: int = 0) -> Iterator[Any]:
-    """The values of a JSON value that hold no others."""
-    if isinstance(part, dict | list) and depth < 6:
-        for inner in part.values() if isinstance(part, dict) else part:
-            yield from scalars(inner, depth + 1)
-    else:
-        yield part

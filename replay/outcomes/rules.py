@@ -1,6 +1,7 @@
 """The one ordered table of answer rules: the first that matches decides, and what each is certain of.
 
-The rows stand in `rules.yaml`; what a row asks for beyond a cause is a function of `conditions.py`.
+The rows stand in `rules.yaml`; what a row asks for beyond a cause is a function of `conditions.py`, or of
+`content_conditions.py` where the answer reports no failure.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from replay.outcomes import conditions
+from replay.outcomes import conditions, content_conditions
 from replay.outcomes.codes import read_yaml
 from replay.outcomes.conditions import Condition
 from replay.outcomes.evidence import ParsedAnswer
@@ -90,7 +91,7 @@ def _condition(kind: str, asked: Any) -> Condition:
         case "always":
             return lambda _: True
         case "test":
-            return _one_of([getattr(conditions, name) for name in asked])
+            return _one_of([getattr(conditions, name, None) or getattr(content_conditions, name) for name in asked])
         case "says-and-is-no-program":
             return conditions.says(*asked, program=False)
         case _:

@@ -10,6 +10,7 @@ import re
 
 from replay.outcomes.call_facts import (
     MAX_NAMING_LENGTH,
+    MIN_WORD_LENGTH,
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
@@ -23,7 +24,7 @@ from replay.outcomes.call_facts import (
     queries_a_database,
     returns_content,
     runs_commands,
-    says_it_was_done,
+    says_the_verb,
     searches,
 )
 from replay.outcomes.codes import causes_in, causes_said, forms_in
@@ -36,7 +37,8 @@ from replay.outcomes.error_report import (
     misses_program,
     server_is_unknown,
 )
-from replay.outcomes.residue import error_in_tail, is_nothing
+from replay.outcomes.json_fields import is_nothing
+from replay.outcomes.residue import error_in_tail
 from replay.records import Tool
 
 COUNTS = re.compile(
@@ -73,6 +75,7 @@ CAUSES = frozenset(
 _STATUS_OR_ERROR_LINE = re.compile(
     r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
     r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
+    r"|\S{1,100} (?:[-=]>|→) [45]\d\d\W?\Z"
     r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
     re.IGNORECASE,
 )
@@ -112,6 +115,11 @@ _NO_SUCH_THING = re.compile(
     r"\W*(?:error: |[\w.]{1,60}(?:Error|Exception): )?"
     r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
     r"|match\w{0,3})\b",
+    re.IGNORECASE,
+)
+_DENIES_A_VALUE = re.compile(
+    r"\W*(?:error[^:\n]{0,80}: )?(?:nobody|no one|(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b)))\b"
+    r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
     re.IGNORECASE,
 )
 _EXITED = re.compile(
@@ -157,6 +165,14 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
+_MAX_NAME = 60
+NOT_A_LACK = (
+    r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
+    r"|longer)\b)"
+)
+"""What there may be none of though the thing itself is there."""
+_NAME_FIRST = re.compile(r"\A\s*(['\"`])(?P<name>[^'\"`\n]{1,80})\1(?=[ ,(])")
+"""A name in quotes with which a sentence begins: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
     """
@@ -191,6 +207,18 @@ def no_such_thing(text: str) -> bool:
     return _NO_SUCH_THING.match(text) is not None
 
 
+def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a sentence names a value of the call and has nobody of that name, or not in the place it speaks of."""
+    head = text[:_MAX_CLAUSE_LENGTH]
+    if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
+        return True
+    values = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    return any(
+        re.search(rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head)
+        for value in values
+    )
+
+
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
     """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence.
 
@@ -200,7 +228,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         tool: its description, where it is known.
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
-    bare = _without_heading(text)
+    bare = _NAME_FIRST.sub("", _without_heading(text))
     stripped = arguments.without_values(bare).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
@@ -242,7 +270,7 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
     if not _OF_THE_HOST.isdisjoint(causes_said(own)) and not changes_something(arguments):
         return True
     said = forms_in(own)
-    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS):
+    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS) or says_the_verb(own, arguments):
         return _leaves_only_a_complaint(own, arguments)
     named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
     failed = _READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
@@ -252,7 +280,11 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
 def _leaves_only_a_complaint(line: str, arguments: ArgumentIndex) -> bool:
     """Whether a line's first sentence denies what the call's own names stand for, and says nothing else."""
     sentence = _FIRST_SENTENCE.split(line, maxsplit=1)[0].replace("_", " ")
-    if any(map(str.isdigit, sentence)) or forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"}):
+    if (
+        any(map(str.isdigit, sentence))
+        or says_the_verb(sentence, arguments)
+        or forms_in(sentence).isdisjoint({"clause", "missing-clause", "opens-loose"})
+    ):
         return False
     if runs_commands(arguments) or asks_yes_or_no(arguments) or asks_about_errors(arguments):
         return False
@@ -299,7 +331,7 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     done = _DONE.match(stripped)
     if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
-    if _DATA_START.match(_without_heading(text)) or says_it_was_done(text, arguments):
+    if _DATA_START.match(_without_heading(text)) or says_the_verb(text, arguments):
         return True
     counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
@@ -318,7 +350,7 @@ def _is_report(
     lines = stripped.count("\n") + 1
     paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
     doubts = _doubts_itself(stripped, said)
-    a_state = " " not in stripped and stripped.isascii()
+    a_state = " " not in stripped and stripped.isascii() and "opens-short" not in said
     if doubts or a_state or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
         return doubts
     if "opens-short" in said:
@@ -332,7 +364,7 @@ def _is_report(
     if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
         return refused or named or (not stores and _program_complains(stripped, arguments))
-    if no_such_thing(stripped) and changes_something(arguments):
+    if (no_such_thing(stripped) and changes_something(arguments)) or denies_a_value(text, arguments):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)

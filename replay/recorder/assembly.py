@@ -16,20 +16,20 @@ from replay.interpreter.session.json_rpc import Failed, Returned
 from replay.interpreter.session.server_connection import answer_of as read_answer
 from replay.interpreter.session.tools_list import tool_of
 from replay.json_values import bounded
-from replay.recorder.journal import read_journal
 from replay.recorder.recording import DEFAULT_SERVER_NAME
 from replay.records import Answer, Call, JsonObject, Server, Source, Step, Task, Tool, TransportFault, digest_of
 from replay.records.files import TrajectoryFile
 from replay.safety.filesystem import write_json
 
 _Unreadable = Literal["call", "name", "arguments"]
-_Fault = Literal["timeout", "closed", "not-started", "unreadable"]
+
+_NO_ANSWER: Final = TransportFault(fault="closed", message="the recording ended before an answer came")
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SOURCE_FORMAT = "recorder"
 
 
-def write_trajectory(partial: Path, target: Path) -> str:
-    """Write the DAG file of a journal.
+def write_trajectory(entries: Iterable[dict[str, Any]], target: Path) -> str:
+    """Write the DAG file of a journal's entries.
 
     Returns:
         What was written, in words.
@@ -37,11 +37,6 @@ def write_trajectory(partial: Path, target: Path) -> str:
     Raises:
         InputError: the journal cannot be read.
     """
-    return write_assembled(read_journal(partial), target)
-
-
-def write_assembled(entries: Iterable[dict[str, Any]], target: Path) -> str:
-    """Write the DAG file of a journal's entries; returns what was written, in words."""
     try:
         trajectory = assemble(entries, target.name)
     except ValidationError as problem:
@@ -93,7 +88,7 @@ class _TrajectoryBuilder:
             self._drafts[number] = CallDraft(message, float(entry["t"]), entry.get("server"), entry.get("tool"))
             self.grouper.call_sent(number)
         elif event == "unparsed":
-            self._drafts[number] = CallDraft.unparsed(str(message), float(entry["t"]))
+            self._drafts[number] = CallDraft(str(message), float(entry["t"]))
             if entry.get("open"):
                 self.grouper.call_sent(number)
             else:
@@ -111,12 +106,11 @@ class _TrajectoryBuilder:
             self.metadata.apply_event(entry)
 
     def steps(self) -> Iterable[Step]:
+        server = self.metadata.only_name()
         for index, (numbers, text) in enumerate(self.grouper.steps(), 1):
-            calls = (self._call(number, f"s{index}c{place}") for place, number in enumerate(numbers, 1))
+            drafts = [self._drafts[number] for number in numbers]
+            calls = (draft.call(f"s{index}c{place}", server) for place, draft in enumerate(drafts, 1))
             yield Step(calls=tuple(calls), text=text)
-
-    def _call(self, number: int, position: str) -> Call:
-        return self._drafts[number].call(position, self.metadata.only_name())
 
 
 def _count(number: int, noun: str) -> str:
@@ -135,16 +129,11 @@ class CallDraft:
     ended: float | None = None
     answer: Answer | None = None
 
-    @classmethod
-    def unparsed(cls, text: str, at: float) -> CallDraft:
-        """A call that was never sent."""
-        return cls(text, at)
-
     def end(self, message: Any, at: float, *, fault: bool) -> None:
         """Take what came back; the first answer stands."""
         if self.ended is None:
             self.ended = at
-            self.answer = _to_fault(message) if fault else to_answer(message)
+            self.answer = TransportFault(**message) if fault else to_answer(message)
 
     def call(self, position: str, server: str | None) -> Call:
         """The record.
@@ -165,15 +154,10 @@ class CallDraft:
             unreadable=unreadable,
             raw=raw,
             id=_request_id(self.request),
-            answer=self.answer or self._missing_answer(),
+            answer=self.answer or (None if isinstance(self.request, str) else _NO_ANSWER),
             started=round(self.began, 6),
             seconds=None if self.ended is None else round(self.ended - self.began, 6),
         )
-
-    def _missing_answer(self) -> Answer | None:
-        if isinstance(self.request, str):
-            return None
-        return TransportFault(fault="closed", message="the recording ended before an answer came")
 
 
 def to_answer(response: Any) -> Answer:
@@ -183,10 +167,6 @@ def to_answer(response: Any) -> Answer:
     error = response.get("error")
     outcome = Failed(error) if isinstance(error, dict) else Returned(bounded(response.get("result")))
     return read_answer(outcome, lambda note: None)
-
-
-def _to_fault(message: Any) -> TransportFault:
-    return TransportFault(fault=cast("_Fault", message["fault"]), message=str(message["message"]))
 
 
 def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unreadable | None, str | None]:
@@ -273,13 +253,11 @@ class StepGrouper:
         return _joined(self._texts)
 
     def _step_for_next(self) -> _StepDraft:
-        if self._starts_new_step or not self._step_is_open():
+        open_still = self._marked_by_hand or self._calls_in_flight or (self._steps and self._steps[-1].opened_by_text)
+        if self._starts_new_step or not open_still:
             self._steps.append(_StepDraft(texts=self._texts, opened_by_text=bool(self._texts)))
             self._texts, self._starts_new_step = [], False
         return self._steps[-1]
-
-    def _step_is_open(self) -> bool:
-        return self._marked_by_hand or bool(self._calls_in_flight) or self._steps[-1].opened_by_text
 
 
 def _joined(texts: list[str]) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import socket
 import tempfile
 from collections.abc import Mapping
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
-from mcp.server.stdio import stdio_server
 
 from replay.errors import UsageError
 from replay.interpreter import Fleet, Interpreter, Sandbox
@@ -92,9 +90,7 @@ class _CassetteHost:
         async with AsyncExitStack() as stack:
             server = await self._server(stack, FleetServer(self, lambda ctx: session))
             tasks = await stack.enter_async_context(anyio.create_task_group())
-            tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
-            async with stdio_server() as (read, write):
-                await server.server.run(read, write, server.server.create_initialization_options())
+            await server.serve_stdio(tasks)
             tasks.cancel_scope.cancel()
 
     async def serve_http(self, listener: socket.socket, access: Access) -> None:
@@ -186,9 +182,3 @@ def _nearest(cassette: Cassette, target: ServerTool, arguments: JsonObject) -> s
 
 def _short(text: str) -> str:
     return one_line(text, 300)
-
-
-async def _stop_on_signal(scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for _ in signals:
-            scope.cancel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import tempfile
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from typing import Final
 
 import anyio
 import anyio.abc
-from mcp.server.stdio import stdio_server
 
 from replay.errors import NoServerReachedError
 from replay.interpreter.config.fleet import Fleet
@@ -79,9 +77,7 @@ class FleetHost:
             session = sessions.begin()
             fleet_server = FleetServer(interpreter, lambda ctx: session)
             tasks.start_soon(self._start, interpreter, fleet_server)
-            tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
-            async with stdio_server() as (read, write):
-                await fleet_server.server.run(read, write, fleet_server.server.create_initialization_options())
+            await fleet_server.serve_stdio(tasks)
             sessions.end(session)
             tasks.cancel_scope.cancel()
         return 0
@@ -119,12 +115,6 @@ class FleetHost:
         print_notice(f"offering {count} tools of {len(reached)} of {len(self._fleet.servers)} servers")
         if not reached:
             raise NoServerReachedError("none of the fleet's servers could be started")
-
-
-async def _stop_on_signal(scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-        async for _ in signals:
-            scope.cancel()
 
 
 def _print_event(event: ServerEvent) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import signal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 import anyio
+import anyio.abc
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server as McpServer
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -96,6 +99,12 @@ class FleetServer:
         self._tools_ready.set()
         return len(self._tools)
 
+    async def serve_stdio(self, tasks: anyio.abc.TaskGroup) -> None:
+        """Serve one client on our standard streams, until it goes or a signal cancels the tasks."""
+        tasks.start_soon(stop_on_signal, tasks.cancel_scope.cancel)
+        async with stdio_server() as (read, write):
+            await self.server.run(read, write, self.server.create_initialization_options())
+
     async def _handle(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Before the SDK validates, and instead of its own answer for tools."""
         session = self._session_of(ctx)
@@ -143,6 +152,13 @@ class FleetServer:
     def _schema(self, name: str) -> Mapping[str, Any] | None:
         schema = next((tool["inputSchema"] for tool in self._tools if tool["name"] == name), None)
         return schema if isinstance(schema, dict) else None
+
+
+async def stop_on_signal(stop: Callable[[], object]) -> None:
+    """Call `stop` whenever a signal to stop arrives."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        async for _ in signals:
+            stop()
 
 
 def _tool_entry(name: str, tool: Tool) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ipaddress
 import secrets
-import signal
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replay.errors import UsageError
-from replay.recorder.fleet_server import FleetSession
+from replay.recorder.fleet_server import FleetSession, stop_on_signal
 
 LOOPBACK: Final = "127.0.0.1"
 _SESSION_HEADER: Final = "mcp-session-id"
@@ -149,7 +148,7 @@ async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener:
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, access_log=False)
     uvicorn_server = _UvicornWithoutSignals(config)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, uvicorn_server)
+        tasks.start_soon(stop_on_signal, partial(setattr, uvicorn_server, "should_exit", True))
         await uvicorn_server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
 
@@ -193,12 +192,6 @@ class _UvicornWithoutSignals(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-async def _stop_on_signal(uvicorn_server: uvicorn.Server) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
-        async for _ in signals:
-            uvicorn_server.should_exit = True
 
 
 def _client_info(ctx: ServerRequestContext[Any, Any]) -> object:

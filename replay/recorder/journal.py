@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
 from replay.errors import InputError, UsageError
 from replay.json_values import bounded, parse_json
-from replay.safety.filesystem import lock_file, open_regular
+from replay.safety.filesystem import lock_file
 
 JOURNAL_FORMAT: Final = "replay.recording"
 JOURNAL_VERSION: Final = 1
@@ -78,30 +77,6 @@ def decode_entry(line: bytes) -> Any:
         ValueError: it is not JSON, or nested too deeply.
     """
     return parse_json(line.decode("utf-8", "surrogatepass"))
-
-
-def read_journal(path: Path) -> Iterator[dict[str, Any]]:
-    """The entries of a `FILE.partial`, the header first. A torn last line is left out.
-
-    Raises:
-        InputError: it cannot be read, or is not a recording.
-    """
-    try:
-        with open_regular(path) as file:
-            lines = iter(lambda: file.readline(MAX_LINE), b"")
-            header = _entry(next(lines, b""))
-            if header is None or header.get("format") != JOURNAL_FORMAT:
-                raise InputError(str(path), f'expected a recording ({{"format": "{JOURNAL_FORMAT}", ...}})', "line 1")
-            if header.get("version") != JOURNAL_VERSION:
-                raise InputError(str(path), f"recording version {header.get('version')} is not known", "line 1")
-            yield header
-            yield from (entry for entry in map(_entry, lines) if entry is not None)
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read: {error.strerror}") from error
-
-
-def _entry(line: bytes) -> dict[str, Any] | None:
-    return entry_of(line) if line.endswith(b"\n") else None
 
 
 def entry_of(line: bytes) -> dict[str, Any] | None:

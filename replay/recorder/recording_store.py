@@ -69,7 +69,7 @@ class RecordingStore:
             from replay.recorder.assembly import write_trajectory
 
             try:
-                written = write_trajectory(recording.journal.path, target)
+                written = write_trajectory(RecordedEntries(recording.journal.path), target)
             except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
                 recording.journal.close()
                 raise InputError(str(recording.journal.path), f"cannot be finished: {problem}") from problem
@@ -160,10 +160,10 @@ def recover(partial: Path, target: Path | None = None) -> str:
 
 def write_recovered(partial: Path, target: Path) -> str:
     """Write the trajectory of a partial file whose lock the caller holds, and which the caller will clear."""
-    from replay.recorder.assembly import write_assembled
+    from replay.recorder.assembly import write_trajectory
 
-    entries = _ReadableEntries(partial)
-    written = write_assembled(entries, free_name(target))
+    entries = RecordedEntries(partial)
+    written = write_trajectory(entries, free_name(target))
     if not entries.lost:
         return written
     kept = partial.with_name(f"{partial.name}.damaged")
@@ -173,8 +173,11 @@ def write_recovered(partial: Path, target: Path) -> str:
     return f"{written} ({lines} could not be read; {kept} has what was there)"
 
 
-class _ReadableEntries:
-    """The entries of a recording that can be read, the header first; of one whose header is lost, what is known."""
+class RecordedEntries:
+    """The entries of a recording that can be read, the header first; of one whose header is lost, what is known.
+
+    To iterate over it raises InputError where the recording cannot be read, or is none.
+    """
 
     def __init__(self, partial: Path) -> None:
         self._partial = partial

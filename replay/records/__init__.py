@@ -1,8 +1,8 @@
 """What things are: frozen records. Imports nothing of ours."""
 
+from replay.json_values import canonical, digest
 from replay.records.answer import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of, texts_of
 from replay.records.base import JsonObject, Record
-from replay.records.digests import canonical, digest
 from replay.records.server import FleetFacts, Server, ServerFacts, Tool, digest_of
 from replay.records.trajectory import (
     Call,

@@ -9,9 +9,8 @@ from typing import Protocol
 from replay.formats.results_file import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
-from replay.records.digests import EffectKey, effect_keys
 from replay.replayer.recorded_servers import with_fleet_names
-from replay.runfile.effects_journal import Origin, SentCall, is_there
+from replay.runfile.effects_journal import EffectKey, Origin, SentCall, effect_keys, is_there
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState
 
@@ -156,7 +155,7 @@ class RunCheckpoint:
     def keep(self, result: CallResult) -> None:
         """Keep the verdict of a call to a shared server."""
         self.saved[result.call.position] = result
-        self._run.save_call(self._row, self._ordinals[result.call.position], result)
+        self._run.save_calls(self._row, {self._ordinals[result.call.position]: result})
 
 
 class TrialCheckpoint:

@@ -98,11 +98,11 @@ class Judging:
             state = piece.state or self.run.begin(
                 piece.trajectory, file=piece.file, format=piece.format, policy=self.context.policy, record=False
             )
-            self.run.finish(state.row, replayed, results, saved)
+            kept = self.run.finish(state.row, replayed, results, saved)
         if self.options.on_done is not None:
             try:
                 with self.run.transaction():
-                    self.options.on_done(state.row)
+                    self.options.on_done(state.row, kept)
             except _NOTHING_FOUND as problem:  # what fails there takes no verdict back
                 note = f"{replayed.id}: its findings could not be kept: {fault_in_words(problem)}"
                 self.progress.notes.append(note)

@@ -12,10 +12,9 @@ from replay.errors import ReplayError
 from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.outcomes import Registry
 from replay.records import CallResult, FleetFacts, RuleSpec, Server
-from replay.records.digests import EffectKey
 from replay.replayer.plan import Options
 from replay.runfile import Run
-from replay.runfile.effects_journal import SentCall
+from replay.runfile.effects_journal import EffectKey, SentCall
 from replay.runfile.shipped_rows import ShippedRows
 
 

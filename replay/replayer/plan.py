@@ -45,8 +45,8 @@ class Options:
     """Find the data edges of every trajectory; else of those with a failed call alone: who reads finds the others."""
     keep_inconclusive: bool = False
     """Leave what the environment kept from its verdict; by default such calls are tried again."""
-    on_done: Callable[[int], None] | None = None
-    """Is told the run's row of each trajectory as soon as all of its calls have their verdicts."""
+    on_done: Callable[[int, Trajectory | None], None] | None = None
+    """Is told the run's row of each trajectory as soon as all of its calls have their verdicts; see `Run.finish`."""
 
     def wanted(self, name: str) -> bool:
         """Whether a `server/tool` is to be judged."""

@@ -68,6 +68,8 @@ def with_fleet_dispatchers(trajectory: Trajectory, registry: Registry, dispatche
         dispatchers: patterns of tools that the fleet file names.
     """
     patterns = tuple(dispatchers)
+    if not patterns and not [call for call in trajectory.calls() if call.dispatched_by is not None]:
+        return trajectory
 
     def read(call: Call) -> Call:
         outer = call.dispatched_by

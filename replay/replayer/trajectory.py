@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import anyio
 
 from replay.dag import Graph, rebind
 from replay.dag.documents import as_text
-from replay.dag.drift import AnswerComparison, compare_answers, volatile_pointers
+from replay.dag.drift import compare_answers, volatile_pointers
 from replay.dag.history import failed_visibly
 from replay.dag.rebinding import new_values
 from replay.errors import ReplayError
@@ -35,7 +35,6 @@ from replay.records import (
     Verdict,
     qualified_name,
 )
-from replay.records.digests import EffectKey
 from replay.replayer.backends import BackendSession, ToolRequest, answer_key, next_state
 from replay.replayer.journal import Checkpoint, keys_of
 from replay.replayer.plan import Options, ReplayContext
@@ -52,7 +51,7 @@ from replay.replayer.verdict import (
     verdict_unsent,
     with_stderr,
 )
-from replay.runfile.effects_journal import SentCall
+from replay.runfile.effects_journal import EffectKey, SentCall
 
 
 class TrajectoryReplayer:
@@ -224,10 +223,16 @@ class TrajectoryReplayer:
         failed = replayed is not None and replayed.outcome in FAILURES
         if replayed is not None and inputs.rebound:
             replayed = replayed.model_copy(update={"findings": (*replayed.findings, "rebound")})
+        comparison = None
+        if call.answer is not None:
+            if self._rebinding:  # ids that were rebound, or will be, are volatile
+                self._drawn.update((as_text(value.recorded), as_text(value.replayed)) for value in inputs.rebound)
+                self._drawn.update(new_values(call, self.graph.edges, call.answer, answer))
+            comparison = compare_answers(call.answer, answer, self._drawn)
         inputs = replace(
             inputs,
             replayed=replayed,
-            comparison=self._compared(call, answer, inputs.rebound),
+            comparison=comparison,
             gap=self._gaps.before(request.server, self.graph.ancestors(call.position)),
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             absent_path=absent_path(request.arguments, answer) if failed else None,
@@ -237,15 +242,6 @@ class TrajectoryReplayer:
         if not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
-
-    def _compared(self, call: Call, answer: Answer, rebound: Iterable[Rebinding]) -> AnswerComparison | None:
-        """The recorded answer against the new one; ids that were rebound, or will be, are volatile."""
-        if call.answer is None:
-            return None
-        if self._rebinding:
-            self._drawn.update((as_text(value.recorded), as_text(value.replayed)) for value in rebound)
-            self._drawn.update(new_values(call, self.graph.edges, call.answer, answer))
-        return compare_answers(call.answer, answer, self._drawn)
 
     def _unsent(self, call: Call, target: CallTarget, recorded: Judgement | None, *findings: str) -> CallResult:
         judgement = self._classifier.not_reissued(target, recorded, offline=self._session.evidence == "stored")

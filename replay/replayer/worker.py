@@ -24,7 +24,6 @@ from replay.formats import look_through
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
 from replay.records import Answer, CallResult, Server, Trajectory
-from replay.records.digests import EffectKey
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
 from replay.replayer.journal import Checkpoint, InputCalls, NothingKept, TrialCheckpoint
 from replay.replayer.messages import (
@@ -41,7 +40,7 @@ from replay.replayer.messages import (
 )
 from replay.replayer.plan import ReplayContext, registry_of
 from replay.replayer.trajectory import replay_trials
-from replay.runfile.effects_journal import SentCall
+from replay.runfile.effects_journal import EffectKey, SentCall
 from replay.runfile.shipped_rows import RowMaker, ShippedRows
 from replay.safety.redaction import Redactor, redacting
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.records import Answer
-from replay.records.digests import EffectKey
 from replay.replayer.messages import Claim, JudgedRows, LeaseLostError, Settings
 from replay.runfile import Run
-from replay.runfile.effects_journal import Origin, SentCall
+from replay.runfile.effects_journal import EffectKey, Origin, SentCall
 
 
 @dataclass

@@ -14,7 +14,6 @@ from replay.formats import look_through
 from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
-from replay.records.digests import EffectKey
 from replay.replayer import worker as on_worker
 from replay.replayer.backends import AnswerBackend, StoredBackend
 from replay.replayer.journal import keys_of
@@ -36,7 +35,7 @@ from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLostError
 from replay.replayer.recorded_servers import servers_named
 from replay.replayer.worker_requests import WorkerRequests
 from replay.runfile import Run, TrajectoryState
-from replay.runfile.effects_journal import Origin, SentCall, absolute_path
+from replay.runfile.effects_journal import EffectKey, Origin, SentCall, absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows, reserve_rows, write_shipped_rows
 
 _BYTES_A_PART: Final = 4_000_000

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from replay.records import Record
+from replay.records.files import dump
 from replay.records.finding import KnownFailure
 from replay.runfile import Run
 from replay.safety.redaction import Redactor
@@ -42,6 +45,11 @@ class Selection:
     """The reference file, whose own faults are reported with those of the run."""
     known: Mapping[str, KnownFailure] = field(default_factory=dict)
     """What is known of failures, by their fingerprints."""
+
+
+def document_text(document: Record) -> str:
+    """A document as JSON, its stamp first, without secrets."""
+    return json.dumps(Redactor().json(dump(document)), ensure_ascii=True, indent=1) + "\n"
 
 
 def render(run: Run, format: str, selection: Selection | None = None) -> str:  # noqa: A002

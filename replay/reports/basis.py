@@ -88,7 +88,8 @@ def unread_lines(unread: Unread | None) -> Iterator[str]:
     for kind, what in _KINDS.items():
         files = [file for file in unread.files if file.kind == kind]
         if files:
-            paths = ", ".join(_end_of(one_line(file.path)) for file in files[:_MAX_PATHS])
+            names = [one_line(file.path) for file in files[:_MAX_PATHS]]
+            paths = ", ".join(name if len(name) <= _MAX_PATH else f"…{name[1 - _MAX_PATH :]}" for name in names)
             more = ", ..." if len(files) > _MAX_PATHS else ""
             known = sum(file.calls or 0 for file in files)
             calls = f" ({known:,} calls or more)" if known else ""
@@ -97,11 +98,6 @@ def unread_lines(unread: Unread | None) -> Iterator[str]:
         yield _effect_line(effect)
     if len(unread.effects) > _MAX_EFFECTS:
         yield f"  and {len(unread.effects) - _MAX_EFFECTS} more models; --json has them"
-
-
-def _end_of(path: str) -> str:
-    """The part of a path that tells the file."""
-    return path if len(path) <= _MAX_PATH else f"…{path[1 - _MAX_PATH :]}"
 
 
 def _effect_line(effect: UnreadEffect) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from textwrap import wrap
 from typing import Final
 
@@ -15,8 +15,8 @@ from replay.charts.style import value_text
 from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
-from replay.records.files import dump
 from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
+from replay.reports import document_text
 from replay.reports.basis import certainty_line, fault_line, spending_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table
@@ -45,7 +45,7 @@ def render(comparison: ModelComparison, form: str, width: int = 160) -> str:
         width: of the text: columns of the terminal.
     """
     if form == "json":
-        return json.dumps(Redactor().json(dump(comparison)), ensure_ascii=True, indent=1) + "\n"
+        return document_text(comparison)
     if form == "text":
         return Redactor().text(comparison_text(comparison, width))
     return Redactor().text({"csv": _csv, "markdown": _markdown, "html": _html}[form](comparison))
@@ -53,10 +53,10 @@ def render(comparison: ModelComparison, form: str, width: int = 160) -> str:
 
 def comparison_text(comparison: ModelComparison, width: int) -> str:
     """All of a comparison, as wide as the terminal lets the tables be."""
-    metric = _metric(comparison)
+    metric, recorded = _metric(comparison), _recorded_table(comparison)
     parts = [
         _models_text(comparison, width),
-        _recorded_text(comparison, width),
+        [] if recorded is None else [_RECORDED, *recorded.text(width, _MAX_NAME)],
         _spread_text(comparison, metric),
         _strata_text(comparison, metric, width),
         _taxonomy_text(comparison, width),
@@ -196,11 +196,6 @@ def _calls_of(comparison: ModelComparison, measure: str) -> int:
     return sum(round(figure.value * figure.n) for figure in figures if figure is not None)
 
 
-def _recorded_text(comparison: ModelComparison, width: int) -> list[str]:
-    table = _recorded_table(comparison)
-    return [_RECORDED, *table.text(width, _MAX_NAME)] if table is not None else []
-
-
 def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[str]:
     if metric is None:
         return []
@@ -270,8 +265,8 @@ def _differences_text(comparison: ModelComparison, metric: Measure | None) -> li
         f"Differences in {metric.label} beyond chance: {len(sure)} of {len(comparison.differences)} pairs "
         "(paired over common tasks, Holm's correction)"
     )
-    lines = [title, *(f"  {difference_text(pair, metric)}" for pair in sure[:_MAX_LISTED])]
-    return [*lines, f"  and {len(sure) - _MAX_LISTED} more; --json has them"] if len(sure) > _MAX_LISTED else lines
+    more = [f"  and {len(sure) - _MAX_LISTED} more; --json has them"] if len(sure) > _MAX_LISTED else []
+    return [title, *(f"  {difference_text(pair, metric)}" for pair in sure[:_MAX_LISTED]), *more]
 
 
 def _success_text(comparison: ModelComparison) -> list[str]:
@@ -311,30 +306,30 @@ def _recovery_text(comparison: ModelComparison) -> list[str]:
     return ["Failed calls recovered or open, by tool", *table.text(longest_name=_MAX_NAME)] if rows else []
 
 
-def _csv(comparison: ModelComparison) -> str:
-    lines = [csv_line(CSV_COLUMNS)]
-    for model in comparison.models:
-        for name, figure in model.figures.items():
-            spread = (model.spread or {}).get(name)
-            more = model.runs, spread.deviation if spread is not None else ""
-            lines.append(csv_line([model.model, "", "", model.tasks, name, *_cells(figure), *more]))
-    for row in comparison.strata.rows if comparison.strata else ():
-        for name, figure in row.figures.items():
-            by = comparison.strata.by if comparison.strata else ""
-            lines.append(csv_line([row.model, by, row.stratum, row.tasks, name, *_cells(figure), "", ""]))
-    for error in comparison.taxonomy.classes if comparison.taxonomy else ():
-        by = comparison.taxonomy.name if comparison.taxonomy else ""
-        for model in comparison.models:
-            if (count := error.task_runs.get(model.model)) is not None:
-                cells = [count, model.trajectories, "", "", "", ""]
-                lines.append(csv_line([model.model, by, error.name, model.tasks, "task_runs_showing_it", *cells]))
-    unread = Counter(file.model or "" for file in comparison.unread.files) if comparison.unread else {}
-    lines += [csv_line([model, "", "", "", "unread_files", count, *[""] * 5]) for model, count in unread.items()]
-    return "".join(lines)
-
-
 def _cells(figure: Figure) -> list[float | None]:
     return [figure.value, figure.n, figure.low, figure.high]
+
+
+def _csv(comparison: ModelComparison) -> str:
+    return "".join(map(csv_line, [CSV_COLUMNS, *_csv_rows(comparison)]))
+
+
+def _csv_rows(comparison: ModelComparison) -> Iterator[list[object]]:
+    for model in comparison.models:
+        deviations = {name: spread.deviation for name, spread in (model.spread or {}).items()}
+        for name, figure in model.figures.items():
+            yield [model.model, "", "", model.tasks, name, *_cells(figure), model.runs, deviations.get(name, "")]
+    if strata := comparison.strata:
+        for row in strata.rows:
+            for name, figure in row.figures.items():
+                yield [row.model, strata.by, row.stratum, row.tasks, name, *_cells(figure), "", ""]
+    if taxonomy := comparison.taxonomy:
+        for error, model in product(taxonomy.classes, comparison.models):
+            if (count := error.task_runs.get(model.model)) is not None:
+                runs = [count, model.trajectories, *[""] * 4]
+                yield [model.model, taxonomy.name, error.name, model.tasks, "task_runs_showing_it", *runs]
+    unread = Counter(file.model or "" for file in comparison.unread.files) if comparison.unread else {}
+    yield from ([model, "", "", "", "unread_files", count, *[""] * 5] for model, count in unread.items())
 
 
 def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:

@@ -11,24 +11,9 @@ from replay.runfile import Run, call_rows
 from replay.safety.text import csv_line
 
 _OF_CALLS: Final = (
-    "file",
-    "model",
-    "trajectory",
-    "call",
-    "tool",
-    "outcome",
-    "reason",
-    "rule",
-    "evidence",
-    "certainty",
-    "recorded",
-    "replayed",
-    "drift",
-    "divergence",
-    "caused_by",
-    "gap",
-    "message",
-)
+    "file", "model", "trajectory", "call", "tool", "outcome", "reason", "rule", "evidence", "certainty", "recorded",
+    "replayed", "drift", "divergence", "caused_by", "gap", "message",
+)  # fmt: skip
 COLUMNS: Final = (*_OF_CALLS, "fault")
 """In this order; new ones are only ever added at the end."""
 REPORT_COLUMNS: Final = (*_OF_CALLS, "finding", "explanation", "suggestion", "certainty_of_finding", "fault")

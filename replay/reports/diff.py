@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from replay.diagnosis.phrasing import counted, quoted
-from replay.records import Outcome
 from replay.records.comparison import Change, DefinitionChange, Parting, RunDiff
-from replay.records.finding import History, KnownFailure, RecurringFailure
+from replay.records.finding import History, RecurringFailure
 from replay.reports.basis import certainty_line, fault_line
 from replay.safety.text import one_line
 
@@ -58,7 +57,7 @@ def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
         return
     yield f"\n{title} ({len(changes)})"
     for change in changes[:_MAX_LISTED]:
-        moved = f"{_label(change.before)} -> {_label(change.after)}"
+        moved = " -> ".join(outcome.label if outcome else "none" for outcome in (change.before, change.after))
         where = f"{change.model}:{change.trajectory}:{change.call}"
         yield f"  {one_line(where, 90)}  {one_line(change.tool or '?', 60)}  {moved}  {one_line(change.message, 100)}"
     if len(changes) > _MAX_LISTED:
@@ -96,10 +95,6 @@ def _metrics(comparison: RunDiff) -> Iterator[str]:
         yield f"  {one_line(metric.model, 40)}  {name}: {moved}"
 
 
-def _label(outcome: Outcome | None) -> str:
-    return outcome.label if outcome else "none"
-
-
 def failure_lines(failures: Sequence[RecurringFailure]) -> Iterator[str]:
     """Two lines a failure: its fingerprint, when it was seen, how often and where; then what is wrong."""
     for failure in failures[:_MAX_LISTED]:
@@ -110,14 +105,9 @@ def failure_lines(failures: Sequence[RecurringFailure]) -> Iterator[str]:
         )
         yield f"      {one_line(failure.sentence, 140)}"
         if failure.known is not None:
-            yield f"      known: {known_words(failure.known)}"
+            yield f"      known: {one_line(failure.known.words, 300)}"
     if len(failures) > _MAX_LISTED:
         yield f"  ... and {len(failures) - _MAX_LISTED} more; --json has them all"
-
-
-def known_words(known: KnownFailure) -> str:
-    """Note and address on one line."""
-    return one_line(known.words, 300)
 
 
 def history_text(history: History) -> str:

@@ -15,7 +15,6 @@ from replay.charts.options import ChartOptions
 from replay.diagnosis import RunTally
 from replay.records import Outcome
 from replay.records.chart import Chart
-from replay.records.unread import Unread
 from replay.reports import Selection
 from replay.reports.basis import unread_calls, unread_label
 from replay.reports.html_data import (
@@ -49,7 +48,7 @@ def render(run: Run, selection: Selection) -> str:
     """The page."""
     whole = scope_of(run, selection)
     scope, left_out = shown_share(whole)
-    models = [_model(model) for model in whole.models]
+    unread, models = whole.unread, [_model(model) for model in whole.models]
     data = _data(scope, whole.outcomes)
     outcomes = outcomes_of(whole.models[:MAX_DRAWN])
     return page(
@@ -61,7 +60,7 @@ def render(run: Run, selection: Selection) -> str:
         outcomes=_drawn(outcomes),
         charts=[(chart.title, *_drawn(chart)) for chart in _charts_of_models(whole)],
         models=_cleaned(models[:MAX_MODELS]),
-        unread=_cleaned(_unread(whole.unread)),
+        unread=_cleaned([unread_label(unread.files), unread_calls(unread.files)] if unread is not None else []),
         basis=_cleaned(basis_lines(whole)),
         findings=data["findings"],
         failures=data["failures"],
@@ -166,11 +165,6 @@ def _model(model: Any) -> dict[str, Any]:
         "well_formed": share(model.well_formed),
         "reasons": [f"{count} {reason}" for reason, count in model.reasons.items()],
     }
-
-
-def _unread(unread: Unread | None) -> list[str]:
-    """Head and calls of the row that stands for what was not read."""
-    return [unread_label(unread.files), unread_calls(unread.files)] if unread is not None else []
 
 
 def _servers(scope: ReportScope) -> Iterator[dict[str, Any]]:

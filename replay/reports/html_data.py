@@ -7,20 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from replay.diagnosis import Diagnosis
-from replay.records import Call, Outcome, ParentCall, Trajectory, qualified_name
+from replay.records import Call, Outcome, qualified_name
 from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
 from replay.records.time_span import utc
 from replay.reports.call_text import EVIDENCE, answer_text, call_text
 from replay.reports.scope import ReportScope
-from replay.runfile.alignment_queries import (
-    ReferenceCall,
-    aligned_tasks,
-    alignment_of,
-    reference_calls,
-    trajectory_of,
-)
+from replay.runfile.alignment_queries import ReferenceCall, aligned_tasks, alignment_of, reference_calls, trajectory_of
 from replay.runfile.rows import preview
 from replay.safety.text import cut
 
@@ -91,6 +85,8 @@ def call_data(
 def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
     """One trajectory with its graph."""
     context = diagnosis.context
+    reported, parent = context.trajectory.reported, context.trajectory.parent
+    passed = reported.passed if reported else None
     pairs: dict[tuple[str, str], str] = {}
     for edge in context.graph.edges:
         pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {cut(str(edge.value), 80)}")
@@ -104,9 +100,9 @@ def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
         "steps": [[call.position for call in step.calls] for step in context.trajectory.steps],
         "edges": [[producer, consumer, words] for (producer, consumer), words in list(pairs.items())[:_MAX_EDGES]],
         "f": [finding_data(finding) for finding in diagnosis.together],
-        "passed": _passed(context.trajectory),
+        "passed": "" if passed is None else "yes" if passed else "no",
         "started": utc(context.trajectory.started_at),
-        "parent": _parent(context.trajectory.parent),
+        "parent": [parent.trajectory, parent.call] if parent else None,
     }
 
 
@@ -178,11 +174,6 @@ def _as_written(reference: ReferenceCall, beside: Call) -> str:
     return json.dumps({"name": reference.name, "arguments": arguments}, ensure_ascii=False, indent=2)
 
 
-def _parent(parent: ParentCall | None) -> list[str | None] | None:
-    """Of a sub-agent: the trajectory that started it, and by which call."""
-    return None if parent is None else [parent.trajectory, parent.call]
-
-
 def finding_data(finding: Finding) -> dict[str, Any]:
     """One finding."""
     data = {
@@ -196,12 +187,6 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         return data
     data["at"] = finding.calls[0].call if finding.calls and finding.scope == "trajectory" else ""
     return {key: value for key, value in data.items() if key != "calls"}
-
-
-def _passed(trajectory: Trajectory) -> str:
-    """What the recording says of the task: `yes`, `no`, or nothing."""
-    passed = trajectory.reported.passed if trajectory.reported else None
-    return "" if passed is None else "yes" if passed else "no"
 
 
 def alignment_data(scope: ReportScope) -> list[dict[str, Any]]:

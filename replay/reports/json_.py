@@ -33,16 +33,10 @@ from replay.runfile import Run, call_rows, summarize, trajectory_rows
 from replay.safety.redaction import Redactor
 from replay.safety.text import printable_json
 
-DIFF_FORMAT: Final = "replay.diff"
-DIFF_VERSION: Final = 1
 SERVERS_FORMAT: Final = "replay.servers"
 SERVERS_VERSION: Final = 1
-SURVEY_FORMAT: Final = "replay.survey"
-SURVEY_VERSION: Final = 1
 SHOW_FORMAT: Final = "replay.show"
 SHOW_VERSION: Final = 1
-TOOLS_FORMAT: Final = "replay.tools"
-TOOLS_VERSION: Final = 1
 
 
 class ReportedTrajectory(TrajectoryRow):
@@ -78,8 +72,8 @@ class ReportDocument(Record):
 class DiffDocument(RunDiff):
     """What `replay diff --json` prints of two runs, or of two models."""
 
-    format: Literal["replay.diff"] = DIFF_FORMAT
-    version: Literal[1] = DIFF_VERSION
+    format: Literal["replay.diff"] = "replay.diff"
+    version: Literal[1] = 1
     failures: tuple[RecurringFailure, ...] | None = None
     """By fingerprint, over both runs; None where two models are compared."""
 
@@ -94,8 +88,8 @@ class HistoryDocument(History):
 class ToolsDocument(ToolReport):
     """What `replay tools --format json` prints."""
 
-    format: Literal["replay.tools"] = TOOLS_FORMAT
-    version: Literal[1] = TOOLS_VERSION
+    format: Literal["replay.tools"] = "replay.tools"
+    version: Literal[1] = 1
 
 
 class FailureList(RootModel[tuple[RecurringFailure, ...]]):
@@ -141,8 +135,8 @@ class LabelledTemplate(Record):
 class SurveyDocument(Record):
     """What `replay label --json` prints."""
 
-    format: Literal["replay.survey"] = SURVEY_FORMAT
-    version: Literal[1] = SURVEY_VERSION
+    format: Literal["replay.survey"] = "replay.survey"
+    version: Literal[1] = 1
     files: int
     unreadable: int
     answers: int
@@ -298,15 +292,13 @@ def _trajectory(scope: ReportScope, diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _call(scope: ReportScope, diagnosis: Diagnosis, row: CallRow) -> dict[str, Any]:
-    return (
-        row.model_dump(mode="json")
-        | {"explanations": _plain(diagnosis.calls.get(row.call, ()))}
-        | _mark(*scope.mark(diagnosis, row))
-    )
-
-
-def _mark(fingerprint: str | None, known: KnownFailure | None) -> dict[str, Any]:
-    return {"fingerprint": fingerprint, "known": known.model_dump(mode="json") if known else None}
+    fingerprint, known = scope.mark(diagnosis, row)
+    return {
+        **row.model_dump(mode="json"),
+        "explanations": _plain(diagnosis.calls.get(row.call, ())),
+        "fingerprint": fingerprint,
+        "known": known.model_dump(mode="json") if known else None,
+    }
 
 
 def _plain(findings: Iterable[Finding]) -> list[Any]:

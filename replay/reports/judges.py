@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Final
 
-from replay.records.files import dump
 from replay.records.rating import JudgeReport, RatedModel
 from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor
@@ -15,11 +13,6 @@ from replay.safety.text import one_line
 _MAX_NAME: Final = 40
 _MAX_LISTED: Final = 12
 _TITLES: Final = {"m3": "M3-Bench", "mcpbench": "MCP-Bench", "mcpeval": "MCPEval"}
-
-
-def judges_json(report: JudgeReport) -> str:
-    """The report as JSON, without secrets."""
-    return json.dumps(Redactor().json(dump(report)), ensure_ascii=True, indent=1) + "\n"
 
 
 def judges_text(report: JudgeReport, width: int | None = None) -> str:
@@ -85,9 +78,7 @@ def _contradictions(report: JudgeReport) -> Iterator[str]:
     yield f"scores that the verdicts or the answers speak against: {len(report.contradictions)}"
     for entry in report.contradictions[:_MAX_LISTED]:
         where = f"{one_line(entry.model, _MAX_NAME)}:{one_line(entry.trajectory, _MAX_NAME)}"
-        yield (
-            f"  {where}: {one_line(entry.judge, _MAX_NAME)} gives {entry.measure} {entry.score:.2f}; "
-            f"{one_line(entry.why, 200)}"
-        )
+        gives = f"{one_line(entry.judge, _MAX_NAME)} gives {entry.measure} {entry.score:.2f}"
+        yield f"  {where}: {gives}; {one_line(entry.why, 200)}"
     if len(report.contradictions) > _MAX_LISTED:
         yield f"  ... and {len(report.contradictions) - _MAX_LISTED} more; --json has them all"

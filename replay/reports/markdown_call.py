@@ -41,20 +41,25 @@ def call_report(scope: ReportScope) -> str:
     """Title, what happened, the call, both answers, the rule, the fix, versions, and how to reproduce it."""
     context = TrajectoryContext.load(scope.run, scope.places[0])
     position = scope.call or ""
-    row = context.rows[position]
-    findings = findings_of_call(context, position)
+    row, recorded = context.rows[position], context.calls[position]
+    outer, findings = recorded.dispatched_by, findings_of_call(context, position)
     call = scope.call_id(context, position)
+    heading = "Likely fix" if any(finding.suggestion for finding in findings) else "What the call shows"
     sections = [
         f"# {title(context, row)}",
         what_happened(row, findings),
-        f"## The call\n\n{block(call_text(context, position), _language(context, position))}",
+        f"## The call\n\n{block(call_text(context, position), 'text' if recorded.arguments is None else 'json')}",
         *_fingerprint(scope, context, row, findings),
-        *_carried(context, position),
+        *([f"It was carried by a call of {code(outer.name, 80)}."] if outer is not None else []),
         *_answers(context, position),
-        *_stderr(row),
+        *(
+            [f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"]
+            if row.stderr
+            else []
+        ),
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
         *_violations(row),
-        *_fix(findings),
+        *([f"## {heading}\n\n{finding_lines(findings)}"] if findings else []),
         *_before(context, position),
         f"## Versions\n\n{versions(context, [row])}",
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
@@ -70,12 +75,6 @@ def _fingerprint(
     if mark is not None:
         noted = scope.known.get(mark)
         yield f"Fingerprint of the failure: {code(mark)}{f'; known: {prose(noted.words, 400)}' if noted else ''}."
-
-
-def _stderr(row: CallRow) -> Iterator[str]:
-    """What the server wrote to its log meanwhile."""
-    if row.stderr:
-        yield f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"
 
 
 def title(context: TrajectoryContext, row: CallRow) -> str:
@@ -118,17 +117,6 @@ def finding_lines(findings: tuple[Finding, ...]) -> str:
         fix = f" **{prose(finding.suggestion, 400)}**" if finding.suggestion else ""
         lines.append(f"- {prose(finding.sentence, 600)}{fix} ({code(finding.kind)}{sure})")
     return "\n".join(lines)
-
-
-def _language(context: TrajectoryContext, position: str) -> str:
-    return "json" if context.calls[position].arguments is not None else "text"
-
-
-def _carried(context: TrajectoryContext, position: str) -> Iterator[str]:
-    """Through which dispatcher the call was made."""
-    outer = context.calls[position].dispatched_by
-    if outer is not None:
-        yield f"It was carried by a call of {code(outer.name, 80)}."
 
 
 def _answers(context: TrajectoryContext, position: str) -> Iterator[str]:
@@ -209,12 +197,6 @@ def _violations(row: CallRow) -> Iterator[str]:
     ]
     if lines:
         yield f"## Schema violations\n\n{Table(_VIOLATION_COLUMNS, lines).markdown()}"
-
-
-def _fix(findings: tuple[Finding, ...]) -> Iterator[str]:
-    if findings:
-        title = "Likely fix" if any(finding.suggestion for finding in findings) else "What the call shows"
-        yield f"## {title}\n\n{finding_lines(findings)}"
 
 
 def _before(context: TrajectoryContext, position: str) -> Iterator[str]:

@@ -22,7 +22,6 @@ HEADINGS: Final = ("calls", "judged", "success", *(o.label for o in Outcome if o
 _MAX_LINES: Final = 12
 """Of each section; the JSON has them all."""
 
-
 _MIN_NAME, _MAX_NAME = 16, 48
 CAUSES: Final = "Why calls failed, whatever the tool"
 NO_CALLS: Final = "There is no call of these tools in the run."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from replay.records import Outcome, fault_of, qualified_name
+from replay.records.base import unchecked
 from replay.records.files import CallRow, TrajectoryRow
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.filters import Filter, call_condition, group_condition
@@ -45,7 +46,8 @@ def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int |
     """  # noqa: S608
     for columns in rows_as_dicts(run.connection.execute(query)):
         verdict = verdict_of_row(columns)
-        yield CallRow(
+        yield unchecked(
+            CallRow,
             file=columns["file_path"],
             model=columns["model"],
             trajectory=columns["trajectory_name"],
@@ -54,7 +56,7 @@ def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int |
             tool=qualified_name(columns["server"], columns["tool"]) or None,
             task_type=columns["task_type"],
             fault=fault_of(verdict.outcome, verdict.reason),
-            **dict(verdict),
+            **vars(verdict),
         )
 
 

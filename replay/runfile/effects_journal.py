@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from pydantic import TypeAdapter
 
 from replay.records import Answer, Trajectory, TransportFault, digest
-from replay.records.digests import EffectKey
 from replay.runfile.rows import pack, unpack
 from replay.safety.redaction import Redactor
 
@@ -23,6 +23,33 @@ _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
 _STDERR: Final = "stderr"
 """Beside the fields of the answer, which has none of this name."""
 _SAME: Final = "arguments = ? AND server = ? AND tool = ? AND occurrence = ?"
+
+
+class EffectKey(NamedTuple):
+    """A call with effects, told by what was sent and not by where it stands."""
+
+    server: str
+    tool: str
+    arguments: str
+    """SHA-256 of the arguments as they were recorded."""
+    occurrence: int
+    """1 for the first such call of its trajectory, 2 for the next one that is equal to it."""
+
+
+def effect_keys(calls: Iterable[tuple[str, str, str, dict[str, Any]]]) -> dict[str, EffectKey]:
+    """The keys of a trajectory's calls, by position.
+
+    Args:
+        calls: position, server, tool and recorded arguments of each, in the order of the steps.
+    """
+    seen: Counter[tuple[str, str, str]] = Counter()
+    keys = {}
+    for position, server, tool, arguments in calls:
+        same = (server, tool, digest(arguments))
+        seen[same] += 1
+        keys[position] = EffectKey(*same, seen[same])
+    return keys
+
 
 StillHolds = Callable[[str, str, EffectKey], bool]
 """Whether a file, by its absolute path, still has a trajectory of that id with that call."""

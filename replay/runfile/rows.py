@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from isal import isal_zlib
@@ -54,6 +53,7 @@ _COLUMNS = (
 )
 """Fields of a Verdict that have a column of their own; the rest stands in `details`."""
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
+_ROWS_A_STATEMENT = 32
 _MAX_PREVIEW = 400
 """Characters of the arguments that are kept to show and to search."""
 
@@ -87,10 +87,15 @@ def call_columns(result: CallResult, redactor: Redactor, *, is_clean: bool = Fal
     }
 
 
-@cache
-def insertion_of_call(names: tuple[str, ...]) -> str:
-    """The statement that inserts these columns of a call's row."""
-    return f"INSERT INTO calls ({', '.join(names)}) VALUES ({placeholders(names)})"  # noqa: S608
+def insert_calls(db: sqlite3.Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Insert the rows of calls, many by one statement: SQLite writes its index of words out after each."""
+    of_one = f"({placeholders(columns)})"
+    for start in range(0, len(rows), _ROWS_A_STATEMENT):
+        some = rows[start : start + _ROWS_A_STATEMENT]
+        db.execute(
+            f"INSERT INTO calls ({', '.join(columns)}) VALUES {', '.join([of_one] * len(some))}",  # noqa: S608
+            [value for row in some for value in row],
+        )
 
 
 def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = False) -> str:

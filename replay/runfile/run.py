@@ -16,7 +16,6 @@ from replay.records import (
     Answer,
     CallResult,
     FleetFacts,
-    Record,
     Server,
     Trajectory,
     canonical,
@@ -35,7 +34,7 @@ from replay.runfile.judged_files import forget_judged_file
 from replay.runfile.rows import (
     arguments_of_answers,
     call_columns,
-    insertion_of_call,
+    insert_calls,
     keep_answer,
     load_answer,
     load_answers,
@@ -325,27 +324,25 @@ class Run:
             self.flush()
         return EffectsJournal(self.connection, self.redactor)
 
-    def save_call(self, row: int, ordinal: int, result: CallResult, *, is_clean: bool = False) -> None:
-        """Keep one verdict and its answer; a row that was there is replaced.
+    def save_calls(self, row: int, results: Mapping[int, CallResult], *, is_clean: bool = False) -> None:
+        """Keep verdicts and their answers; rows that were there are replaced.
 
         Args:
             row: of the trajectory, from `begin`.
-            ordinal: of the call in it.
-            result: the call with its verdict.
-            is_clean: the call itself, as it was recorded, is known to hold no secret.
+            results: calls of it with their verdicts, by their ordinals.
+            is_clean: the calls themselves, as they were recorded, are known to hold no secret.
         """
-        columns = self._columns(row, ordinal, result, is_clean=is_clean)
-        insertion, values = insertion_of_call(tuple(columns)), tuple(columns.values())
+        rows = [self._columns(row, ordinal, result, is_clean=is_clean) for ordinal, result in results.items()]
+        if not rows:
+            return
         with self.transaction() as db:
-            try:
-                db.execute(insertion, values)
-            except sqlite3.IntegrityError:
-                db.execute("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", (row, ordinal))
-                db.execute(insertion, values)
-            if result.key is not None and result.answer is not None:
-                keep_answer(
-                    db, result.key, result.answer, result, self._digests.get(result.server or "", ""), self.redactor
-                )
+            places = [(row, ordinal) for ordinal in results]
+            db.executemany("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", places)
+            insert_calls(db, tuple(rows[0]), [tuple(columns.values()) for columns in rows])
+            for result in results.values():
+                if result.key is not None and result.answer is not None:
+                    server_digest = self._digests.get(result.server or "", "")
+                    keep_answer(db, result.key, result.answer, result, server_digest, self.redactor)
 
     def finish(
         self,
@@ -353,22 +350,29 @@ class Run:
         trajectory: Trajectory,
         results: Iterable[CallResult],
         saved: Mapping[str, CallResult] | None = None,
-    ) -> None:
+    ) -> Trajectory | None:
         """Keep the verdicts of a trajectory, all or none, and with them its data edges.
 
         Args:
             row: from `begin`.
             trajectory: as it was replayed.
             results: its calls, each with its verdict, in the order of the steps.
-            saved: what `save_call` kept already, by position; it is not written again where nothing changed.
+            saved: what `save_calls` kept already, by position; it is not written again where nothing changed.
+
+        Returns:
+            The trajectory, where the run holds it as it is; None where secrets were taken out.
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         record, is_clean = self._trajectory_text(trajectory)
         with self.transaction() as db:
-            for result in results:
-                if saved is None or saved.get(result.call.position) is not result:
-                    self.save_call(row, ordinals[result.call.position], result, is_clean=is_clean)
+            new = {
+                ordinals[result.call.position]: result
+                for result in results
+                if saved is None or saved.get(result.call.position) is not result
+            }
+            self.save_calls(row, new, is_clean=is_clean)
             db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack_text(record), row))
+        return trajectory if is_clean else None
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
@@ -431,15 +435,11 @@ class Run:
 
     # --- inside
 
-    def _clean(self, record: Record) -> Any:
-        """A record as JSON without secrets."""
-        return self.redactor.record(record)
-
     def _trajectory_text(self, trajectory: Trajectory) -> tuple[bytes, bool]:
         """A trajectory as JSON text without secrets, and whether it is known to hold none itself."""
         name = self._name(trajectory)
         text = self.redactor.clean_record_text(trajectory) if name == trajectory.id else None
-        return (encode(self._clean(trajectory) | {"id": name}), False) if text is None else (text, True)
+        return (text, True) if text else (encode(self.redactor.searched_record(trajectory) | {"id": name}), False)
 
     def _name(self, trajectory: Trajectory) -> str:
         return self.name_of(trajectory.id)

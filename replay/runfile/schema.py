@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from replay.records import Call, Trajectory, digest
 from replay.records.alignment import TRAJECTORY_MATCH
-from replay.records.digests import effect_keys
 from replay.records.recorded_scores import MCPBENCH, MCPEVAL
 from replay.records.tool_name import read_name
+from replay.runfile.effects_journal import effect_keys
 from replay.runfile.rows import unpack
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores, scores_of, times_of
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
-from replay.runfile.rows import pack
+from replay.runfile.rows import insert_calls, pack
 from replay.runfile.run import Run
 from replay.safety.redaction import Redactor
 
@@ -151,12 +151,7 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
                 tuple(known.values()),
             )
             file = db.execute("SELECT file FROM trajectories WHERE id = ?", (row,)).fetchone()[0]
-            names = ", ".join(("trajectory", "file", *rows.columns))
-            marks = placeholders(("trajectory", "file", *rows.columns))
-            db.executemany(
-                f"INSERT INTO calls ({names}) VALUES ({marks})",  # noqa: S608
-                ((row, file, *call) for call in rows.calls),
-            )
+            insert_calls(db, ("trajectory", "file", *rows.columns), [(row, file, *call) for call in rows.calls])
             for answer in rows.answers:
                 verb = "INSERT OR IGNORE" if answer[0] in rows.faults else "INSERT OR REPLACE"
                 db.execute(f"{verb} INTO answers VALUES ({placeholders(answer)})", answer)

@@ -88,13 +88,14 @@ class Redactor:
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
         self._clean_names: set[str] = set()
-        self._learned: set[str] = set()
+        self._learned: dict[str, bytes] = {}
+        """Keys, each as it stands in UTF-8."""
 
     def learn(self, value: Any) -> None:
         """Take note of the keys that stand under their names in a JSON value: from then on they are out anywhere."""
         found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned)))
-        if not found <= self._learned:
-            self._learned |= found
+        if not found <= self._learned.keys():
+            self._learned |= {key: key.encode() for key in found}
             self._clean_names.clear()
 
     def text(self, text: str) -> str:
@@ -140,15 +141,18 @@ class Redactor:
         position) or a number stays as it is, also where a secret is spelled alike.
         """
         dumped = record.model_dump(mode="json", exclude_none=True)
-        if self._is_clean(dumped):
-            return dumped
+        return dumped if self._is_clean(dumped) else self.searched_record(record)
+
+    def searched_record(self, record: Record) -> Any:
+        """The same, of a record that may hold secrets: all of it is searched."""
+        dumped = record.model_dump(mode="json", exclude_none=True)
         self.learn(dumped)
         return self._record(record, dumped)
 
     def record_text(self, record: Record) -> bytes:
         """A record as JSON text without its secrets; the same as that of `record`."""
         text = self.clean_record_text(record)
-        return text if text is not None else encode(self.record(record))
+        return text if text is not None else encode(self.searched_record(record))
 
     def clean_record_text(self, record: Record) -> bytes | None:
         """A record as JSON text; None where something in it may be a secret, or cannot be written so."""
@@ -186,7 +190,7 @@ class Redactor:
         if self._patterns or self._further is not None or may_hold_secret(text):
             return False
         known_in = known is not None and known.search(text) is not None
-        return not known_in and not any(key.encode() in text for key in self._learned)
+        return not known_in and not any(key in text for key in self._learned.values())
 
     def _cleaned(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -59,7 +59,7 @@ def may_hold_secret(text: str | bytes) -> bool:
         text: text; bytes are UTF-8.
     """
     try:
-        return _by_re2("|".join(_PROBES)).search(text) is not None
+        return _by_re2("|".join(_PROBES)).search(text if isinstance(text, bytes) else text.encode()) is not None
     except UnicodeError:  # halves of surrogate pairs
         return True
 

@@ -39,7 +39,7 @@ def kept(*options: str) -> tuple[str, int]:
 
 def test_unchanged_files_are_not_read_again_and_the_report_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     first = kept("--json")
-    monkeypatch.setattr("replay.formats.results_file.read_parts", None)
+    monkeypatch.setattr("replay.formats.results_file._guarded", None)
     monkeypatch.setattr("replay.formats.results_file._reader_of", None)
     assert (first[1], kept("--json")) == (0, (first[0], 2))
 

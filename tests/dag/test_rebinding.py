@@ -75,6 +75,16 @@ def test_several_ids_of_a_text_go_to_their_own_places(build: Build) -> None:
     assert arguments(build, recorded, {"ids": ["bbb222x", "aaa111x"]}, replayed) == {"ids": ["ddd444x", "ccc333x"]}
 
 
+def test_ids_of_a_result_of_several_blocks_are_found_though_the_host_recorded_them_as_one_text(build: Build) -> None:
+    before = [{"id": "aaa111x", "title": "jug"}, {"id": "bbb222x", "title": "bowl"}]
+    now = ToolResult(
+        content=tuple({"type": "text", "text": json.dumps({**row, "id": row["id"][::-1]})} for row in before)
+    )
+    recorded = TextAnswer(text="\n".join(map(json.dumps, before)))
+    trajectory = build(("x/list", {}, recorded), ("x/get", {"id": "bbb222x"}, ""))
+    assert rebound(trajectory, {"s1c1": now})[0] == {"id": "x222bbb"}
+
+
 def test_values_that_trade_places_are_both_replaced_at_once(build: Build) -> None:
     recorded, replayed = {"a": "aaa111x", "b": "bbb222x"}, {"a": "ccc333x", "b": "aaa111z"}
     assert arguments(build, recorded, {"u": "h://x/aaa111x/bbb222x"}, replayed) == {"u": "h://x/ccc333x/aaa111z"}

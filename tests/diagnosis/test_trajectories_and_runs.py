@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from replay.alignment.tasks import read_reference
-from replay.diagnosis import findings_of_run, findings_of_trajectory
-from replay.diagnosis.diagnose import diagnosed_calls
+from replay.alignment.tasks import Reference, read_reference
+from replay.diagnosis import Diagnosed, RunTally, diagnoses, findings_of_trajectory
 from replay.diagnosis.environment import environment_finding
 from replay.formats import open_file
 from replay.records import Reason
+from replay.records.finding import Finding
 from replay.runfile import Run
 from tests.runs import call, case_of, failed, make_run, schema, server, write_trajectory
 
@@ -23,6 +24,19 @@ MISSING = "ENOENT: no such file or directory, open '/w/a.txt'"
 
 def told(directory: Path, *calls: dict[str, Any], **fields: Any) -> dict[str, str]:
     return {one.kind: one.sentence for one in findings_of_trajectory(case_of(directory, calls, FILES, **fields))}
+
+
+def findings_of_run(
+    run: Run, calls: Iterable[Diagnosed] | None = None, reference: Reference | None = None
+) -> tuple[Finding, ...]:
+    tally = RunTally()
+    for one in diagnosed_calls(run) if calls is None else calls:
+        tally.add(one)
+    return tally.findings(run, reference)
+
+
+def diagnosed_calls(run: Run) -> Iterator[Diagnosed]:
+    return (one for diagnosis in diagnoses(run) for one in diagnosis.compact())
 
 
 def test_the_same_failing_call_repeated_unchanged_is_found(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from replay.interpreter.session.stdio import _message_of
 from replay.json_values import bounded
 from replay.outcomes import judge_answer
 from replay.outcomes.input_schema import check_schema
-from replay.recorder.assembly import write_trajectory
 from replay.recorder.recording_store import write_recovered
 from replay.records import Call, DataEdge, Server, Tool, Trajectory, canonical
 from replay.records.files import TrajectoryFile, dump
@@ -86,11 +85,10 @@ def read_stored(data: bytes, path: Path) -> str:
 
 
 def read_recording(data: bytes, path: Path) -> str:
-    """A recording that was cut off, as `recover` reads it, and as its recorder would end it."""
+    """A recording that was cut off, as `recover` reads it."""
     path.write_bytes(data)
-    finish = write_trajectory if len(data) % 4 == 0 else write_recovered
     try:
-        written = finish(path, path.with_name("out.trajectory.json"))
+        written = write_recovered(path, path.with_name("out.trajectory.json"))
     finally:
         for left in path.parent.glob("out*.json"):
             left.unlink()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.outcomes import judge_answer
-from replay.records import Call, RpcError, SchemaViolation, TextAnswer, ToolResult
+from replay.records import Call, RpcError, SchemaViolation, TextAnswer, Tool, ToolResult
 
 
 def _judge(answer, tool="lookup_item", violations=(), **arguments):
@@ -100,3 +100,49 @@ def test_a_page_that_is_nothing_but_a_status_was_not_fetched():
 def test_an_answer_that_says_the_tools_own_verb_as_done_says_how_it_went(tool, text, rule):
     call = Call(position="s1c1", name=tool, tool=tool, arguments={"n": 3})
     assert judge_answer(call, TextAnswer(text=text), evidence="recorded").rule == rule
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("There is no room 12; rooms are 0 to 9", "invalid_arguments"),
+        ("Row 12 is not in our list (1 - 10)", "invalid_arguments"),
+        ("There is no room 12; ask at the desk", "not_found"),
+        ("Nobody called Ada works here", "not_found"),
+        ("Nothing on this floor goes by the name of Ada", "not_found"),
+        ("not on our books: Ada", "not_found"),
+        ("E_NO_SLOT", "inconclusive"),
+        ("store/ada -> 503", "inconclusive"),
+    ],
+)
+def test_a_denial_of_what_the_call_names_is_no_success(text, outcome):
+    assert _judge(TextAnswer(text=text), "book_room", room=12, name="Ada").outcome == outcome
+
+
+@pytest.mark.parametrize("text", ["Nothing was heard of Ada", "Ada -> 12", "E_mail sent to Ada", "Nobody was hurt"])
+def test_what_only_looks_like_such_a_denial_is_a_success(text):
+    assert _judge(TextAnswer(text=text), "find_news", name="Ada").outcome == "success"
+
+
+def test_a_command_that_is_a_bare_word_beside_its_device_runs_no_program():
+    text = "It runs already, I will not start it twice."
+    assert _judge(TextAnswer(text=text), "pump_command", pump="p7", command="start").outcome == "invalid_arguments"
+
+
+def test_a_name_in_quotes_begins_no_complaint_and_the_tools_own_verb_is_no_denial():
+    done = TextAnswer(text="'Error in the Orchard' (ac-77) is ripe now.")
+    assert _judge(done, "tend", accord="ac-77", step="rest").outcome == "success"
+    assert _judge(TextAnswer(text="Browser locked."), "browser_lock", action="lock").outcome == "success"
+
+
+def test_who_is_told_to_do_something_with_a_thing_may_name_it_in_a_refusal():
+    text = "The cabinet has tripped, so 'Ash Wednesday' went back as it was.\n" * 4
+    assert _judge(TextAnswer(text=text), "chill", name="Ash Wednesday").certainty != "certain"
+    assert _judge(TextAnswer(text=text), "show_story", name="Ash Wednesday").certainty == "certain"
+
+
+def test_an_error_that_names_a_parameter_of_the_schema_is_about_the_call():
+    tool = Tool(name="read", input_schema={"properties": {"leaf": {}, "word": {}}})
+    answer = ToolResult(content=({"type": "text", "text": "Tell me a leaf or a word; neither came."},), is_error=True)
+    call = Call(position="s1c1", name="srv/read", tool="read", arguments={})
+    assert judge_answer(call, answer, evidence="replay", tool=tool).outcome == "invalid_arguments"

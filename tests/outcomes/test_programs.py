@@ -116,3 +116,41 @@ def test_look_ups_limits_hooks_and_prompts(tool, arguments, text, flag, outcome)
 def test_an_exception_of_the_models_own_program_is_not_charged_to_the_environment(text):
     call = Call(position="s1c1", name="python_repl", tool="python_repl", arguments={"query": "pip install torch"})
     assert judge_answer(call, TextAnswer(text=text), evidence="recorded").outcome == "invalid_arguments"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [
+        ("curl -s http://a.example | head -3", "exit code: 0\ncurl: (6) Could not resolve host: a.b", INCONCLUSIVE),
+        (
+            "nl a.py | sed -n 1,5p",
+            "<returncode>0</returncode>\n<output>\nnl: a.py: No such file or directory\n",
+            NOT_FOUND,
+        ),
+        ("cat a.py | wc -l", "exit code: 0\n12\ncat: b.py: No such file or directory", SUCCESS),
+        ("go a.py", "Script failed\nWall time 0.1 seconds\nOutput:\n\nx: a.py: No such file or directory", NOT_FOUND),
+        ("go x", "Script completed\nWall time 0.1 seconds\nOutput:\n\nfailed: 0", SUCCESS),
+        ("which uv || echo 'no uv here'", "sh: 1: uv: not found\nno uv here", SUCCESS),
+        ("which uv || echo 'no uv here'", "exit code: 1\nsh: 1: uv: not found", INCONCLUSIVE),
+        (
+            "python -c 'import a' || (echo \"not there\")",
+            "Traceback (most recent call last):\nKeyError: a\nnot there",
+            SUCCESS,
+        ),
+        (
+            "node a.js",
+            "exit code: 1\nLoadKeyError [AI_LoadKeyError]: API key is missing\n at a\n at b\n at c",
+            INCONCLUSIVE,
+        ),
+    ],
+)
+def test_a_status_is_that_of_the_last_program_and_a_command_may_expect_its_failure(
+    command: str, text: str, outcome: str
+) -> None:
+    assert _judged(command, text).outcome == outcome
+
+
+def test_who_shows_the_output_of_a_job_runs_no_program():
+    text = '{"shell_id": "b7", "status": "failed", "exitCode": 1, "stderr": "cd: no such directory"}'
+    call = Call(position="s1c1", name="BashOutput", tool="BashOutput", arguments={"bash_id": "b7"})
+    assert judge_answer(call, TextAnswer(text=text), evidence="recorded").rule != "program.failed"

@@ -183,3 +183,93 @@ def test_a_failure_is_told_by_the_line_that_ends_a_traceback():
     assert judged.rule == "program.failed"
     assert "KeyError: 'id'" in judged.message
     assert "NaN" not in judged.message
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"lent": 0, "kept_back": {"bk-a7": "no book with this number", "bk-b9": "no such book"}}, "not_found"),
+        (
+            {
+                "lent": [],
+                "kept_back": [{"book": "bk-a7", "reason": "no such book"}, {"book": "bk-b9", "why": "no such book"}],
+            },
+            "not_found",
+        ),
+        (
+            {"lent": 0, "kept_back": {"bk-a7": "stands at the binder's, from there to the shelf", "bk-b9": "as bk-a7"}},
+            "invalid_arguments",
+        ),
+        ({"lent": 1, "kept_back": {"bk-b9": "no book with this number"}}, "success"),
+        (
+            {"books": [{"book": "bk-a7", "reason": "asked for by Ada"}, {"book": "bk-b9", "reason": "a gift"}]},
+            "success",
+        ),
+        ({"warnings_seen": 0, "titles": {"bk-a7": "On the shelf by the door"}}, "success"),
+    ],
+)
+def test_a_batch_of_which_each_item_of_the_call_was_left_out_for_a_reason_failed(value, outcome):
+    judged = _judge(value, "lend_books", books=["bk-a7", "bk-b9"])
+    assert judged.outcome == outcome, judged.rule
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"answer": "no", "code": "TAKEN", "detail": "b2 already exists"}, "invalid_arguments"),
+        ({"answer": "no", "code": "STRANGER", "detail": "there is no member 7"}, "not_found"),
+        ({"problem": "id must be below 5"}, "invalid_arguments"),
+        ({"ack": False, "line": "device is busy"}, "inconclusive"),
+        ({"code": "EURO", "name": "Euro", "description": "the money of many countries"}, "success"),
+        ({"code": "DONE", "detail": "all five were written"}, "success"),
+        ({"problem": "two trains meet", "answer": 4}, "success"),
+    ],
+)
+def test_a_word_as_code_a_problem_and_a_refused_acknowledgement_are_errors(value, outcome):
+    assert _judge(value, "book_slot").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("value", "certainty"),
+    [
+        ({"mood": "sour", "note": "come again on some other day"}, "fallback"),
+        ({"shelf": "c", "open": False}, "fallback"),
+        ({"shelf": "c", "boxes": 4}, "certain"),
+        ({"shelf": "c", "booking": "bk-4711"}, "certain"),
+        ({"success": True, "note": "come again on some other day"}, "certain"),
+        ([{"note": "come again on some other day"}, {"note": "the second of two"}], "certain"),
+    ],
+)
+def test_a_few_words_that_may_be_a_refusal_are_no_certain_success(value, certainty):
+    judged = _judge(value, "book_slot")
+    assert (judged.outcome, judged.certainty) == ("success", certainty)
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"httpStatus": 207, "requestId": "r-9", "data": {"updatedCount": 0, "failedCount": 1, "results": [
+            {"id": "x", "status": 404, "error": {"code": "NO_ITEM", "message": "No such item"}}]}}, "not_found"),
+        ({"statusCode": 200, "job": {"jobId": "j-7", "state": "FAILED", "done": True, "error": {
+            "code": "GONE", "message": "the item does not exist"}}, "rows": None}, "not_found"),
+        ({"httpStatus": 200, "requestId": "r-9", "data": {"id": "x", "name": "lamp"}}, "success"),
+        ({"answer": "held back", "id": "7", "because": "id must be below 5", "mark": "D1"}, "invalid_arguments"),
+        ({"approved": True, "because": "it fits the rules"}, "success"),
+        ({"rows": 4, "why": "asked for by Ada"}, "success"),
+    ],
+)  # fmt: skip
+def test_statuses_and_ids_of_requests_wrap_and_a_reason_alone_is_one_of_a_refusal(value, outcome):
+    judged = _judge(value, "update_item")
+    assert judged.outcome == outcome, judged.rule
+
+
+def test_an_object_that_holds_the_items_of_the_call_beside_nothing_done_is_a_failure_of_a_tool_that_acts():
+    value = {"poured": 0, "gone": [], "never_heard_of": ["ambrosia"]}
+    assert _judge(value, "clear_out", names=["ambrosia"]).outcome != "success"
+    assert _judge(value, "find_names", names=["ambrosia"]).outcome == "success"
+
+
+def test_a_tool_whose_own_verb_happened_to_nothing_and_that_says_why_for_each_has_failed():
+    value = {"matchedCount": 2, "expiredCount": 0, "skipped": [{"id": "p1", "reason": "LOCKED"}] * 2}
+    assert _judge(value, "expire_permits", before="2025").outcome != "success"
+    assert _judge({**value, "expiredCount": 1}, "expire_permits", before="2025").outcome == "success"

@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 from replay.formats import files_of
+from replay.records import Trajectory
 from replay.replayer.classifier import classify_stored
 from replay.replayer.plan import Options, Progress
 from replay.runfile import Run
@@ -25,7 +26,7 @@ def test_an_offline_run_ends_at_the_next_trajectory_and_keeps_what_was_judged(
     results = results_file(**{f"t{number}": [[("files/read", {"path": "x"}, "text")]] for number in range(50)})
     done: list[int] = []
 
-    def interrupt(row: int) -> None:
+    def interrupt(row: int, _: Trajectory | None) -> None:
         done.append(row)
         if len(done) == 3:
             os.kill(os.getpid(), signal.SIGINT)

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from replay.records import FleetFacts, TextAnswer
-from replay.records.digests import EffectKey
 from replay.replayer.dask_workers import PACKAGE, described_workers, refusal
 from replay.replayer.messages import Claim, LeaseLostError, Settings
 from replay.replayer.plan import Options
 from replay.replayer.worker_requests import WorkerRequests
 from replay.runfile import Run
-from replay.runfile.effects_journal import Origin, SentCall
+from replay.runfile.effects_journal import EffectKey, Origin, SentCall
 
 KEY = EffectKey("book", "put", "a" * 64, 1)
 HERE = Origin("/results.json", "t0", "")

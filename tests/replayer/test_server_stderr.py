@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from replay.records import Judgement, Outcome, TextAnswer
-from replay.records.digests import EffectKey
 from replay.replayer.verdict import with_stderr
 from replay.runfile import Run, call_rows
-from replay.runfile.effects_journal import Origin, SentCall
+from replay.runfile.effects_journal import EffectKey, Origin, SentCall
 from replay.safety.redaction import Redactor
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

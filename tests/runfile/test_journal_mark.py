@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from replay.records.digests import EffectKey
 from replay.runfile import Run
-from replay.runfile.effects_journal import Origin
+from replay.runfile.effects_journal import EffectKey, Origin
 
 KEY = EffectKey("mail", "send", "0" * 64, 1)
 HERE, MOVED, NEW = (Origin(path, "t", "asked") for path in ("/here.json", "/moved.json", "/new.json"))

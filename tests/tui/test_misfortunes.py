@@ -73,7 +73,7 @@ async def test_a_trajectory_that_is_still_running(browse: Browsing, tmp_path: Pa
     whole = trajectory_of([[one] for one in calls])
     with Run.open(tmp_path / "run.db") as run:
         state = run.begin(whole, file="results/one.json", format="m3bench", policy="")
-        run.save_call(state.row, 0, judged(calls[0], Outcome.SUCCESS))
+        run.save_calls(state.row, {0: judged(calls[0], Outcome.SUCCESS)})
         run.flush()
         async with browse(tmp_path / "run.db") as pilot:
             await press(pilot, "3", "end")

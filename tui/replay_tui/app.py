@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import platformdirs
@@ -28,15 +30,14 @@ from replay.safety.text import one_line, printable
 from replay_tui.browser import Browser, ExportRequest, ShowCalls, ShowTrajectory
 from replay_tui.open_run import OpenRun
 from replay_tui.palette import ActionProvider, NameProvider
-from replay_tui.screens.calls_screen import CallsScreen
-from replay_tui.screens.compare_screen import CompareScreen
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen
-from replay_tui.screens.overview_screen import OverviewScreen
 from replay_tui.screens.run_screen import RunScreen
 from replay_tui.terminal import PLAIN_TEXT, open_in_editor, source_line
 from replay_tui.theme import DARK, LIGHT
+from replay_tui.widgets.tabs import SCREENS
 
 if TYPE_CHECKING:
+    from replay_tui.screens.calls_screen import CallsScreen
     from replay_tui.screens.trajectory_screen import TrajectoryScreen
 
 _POLL_SECONDS = 1.0
@@ -44,30 +45,22 @@ _IDLE_SECONDS = 0.15
 """Seconds between one screen that is made ready and the next."""
 
 
-def _trajectory() -> Screen[None]:
-    from replay_tui.screens.trajectory_screen import (
-        TrajectoryScreen,
-    )  # brings the diagnosis, which the first screen can spare
-
-    return TrajectoryScreen()
-
-
-def _alignment() -> Screen[None]:
-    from replay_tui.screens.alignment_screen import AlignmentScreen  # brings numpy and scipy
-
-    return AlignmentScreen()
+_TOOLTIPS = {
+    "overview": "How each model did",
+    "calls": "The list of calls",
+    "trajectory": "What happened in one trajectory",
+    "alignment": "Prediction beside reference",
+    "compare": "Two models, or two runs",
+    "models": "All models side by side, by any measure",
+    "audit": "How much of the scores is the models' own",
+}
+"""Of the key of each screen."""
 
 
-def _models() -> Screen[None]:
-    from replay_tui.screens.models_screen import ModelsScreen  # brings numpy
-
-    return ModelsScreen()
-
-
-def _audit() -> Screen[None]:
-    from replay_tui.screens.audit_screen import AuditScreen  # brings numpy
-
-    return AuditScreen()
+def _screen(name: str) -> Screen[None]:
+    """A screen, imported when it is made: some bring the diagnosis, numpy and scipy, which the first can spare."""
+    screen: Screen[None] = resolve_name(f"replay_tui.screens.{name}_screen:{name.capitalize()}Screen")()
+    return screen
 
 
 class BrowseApp(Browser):
@@ -83,23 +76,12 @@ class BrowseApp(Browser):
     TITLE = "replay"
     COMMANDS = {lambda: ActionProvider, lambda: NameProvider}  # noqa: RUF012
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    MODES = {  # noqa: RUF012
-        "overview": OverviewScreen,
-        "calls": CallsScreen,
-        "trajectory": _trajectory,
-        "alignment": _alignment,
-        "compare": CompareScreen,
-        "models": _models,
-        "audit": _audit,
-    }
+    MODES = {name: partial(_screen, name) for name in SCREENS}  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "go('overview')", "Overview", show=False, tooltip="How each model did"),
-        Binding("2", "go('calls')", "Calls", show=False, tooltip="The list of calls"),
-        Binding("3", "go('trajectory')", "Trajectory", show=False, tooltip="What happened in one trajectory"),
-        Binding("4", "go('alignment')", "Alignment", show=False, tooltip="Prediction beside reference"),
-        Binding("5", "go('compare')", "Compare", show=False, tooltip="Two models, or two runs"),
-        Binding("6", "go('models')", "Models", show=False, tooltip="All models side by side, by any measure"),
-        Binding("7", "go('audit')", "Audit", show=False, tooltip="How much of the scores is the models' own"),
+        *(
+            Binding(key, f"go('{name}')", title, show=False, tooltip=_TOOLTIPS[name])
+            for name, (key, title) in SCREENS.items()
+        ),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),
         Binding("y", "copy_diagnosis", "Copy", show=False, tooltip="Copy the diagnosis of the call as Markdown"),

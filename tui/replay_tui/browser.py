@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from textual.app import App
 from textual.message import Message
@@ -28,11 +28,6 @@ class Browser(App[None]):
         """What happened to the run file; empty while it is there."""
         self.changes = 0
         """How often the run was seen to have changed."""
-
-
-def browser_of(app: App[Any]) -> Browser:
-    """The app of a widget or a screen as the browser that it is."""
-    return cast("Browser", app)
 
 
 @dataclass

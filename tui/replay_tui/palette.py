@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import cast
 
 from textual.binding import ActiveBinding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -13,7 +14,7 @@ from replay.records import qualified_name
 from replay.runfile import trajectory_queries
 from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
-from replay_tui.browser import ShowCalls, ShowTrajectory, browser_of
+from replay_tui.browser import Browser, ShowCalls, ShowTrajectory
 
 _MAX_SHOWN = 12
 _MOVES = 4
@@ -70,7 +71,7 @@ class NameProvider(Provider):
         wanted = query.strip().lower()
         if not wanted:
             return
-        open_run = browser_of(self.app).open_run
+        open_run = cast("Browser", self.app).open_run
         names = [(name, "model", f"model:{filter_value(path)}") for _, name, path in open_run.vocabulary.models]
         names += [(server, "server", f"server:{filter_value(server)}") for server in open_run.vocabulary.servers]
         tools = [qualified_name(*tool) for tool in open_run.vocabulary.tools]

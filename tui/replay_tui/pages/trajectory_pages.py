@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.style import Style
+
 from replay.dag import Graph
 from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, fault_of, qualified_name
 from replay.records.finding import Finding
@@ -102,13 +104,9 @@ def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
     _fact(writer, "took", seconds)
 
 
-def _fact(writer: Writer, name: str, value: str, style: object = None) -> None:
-    if not value:
-        return
-    before = len(writer.rows)
-    writer.spans((value, style or writer.styles.text), indent=11)  # type: ignore[arg-type]
-    lead = writer.rows[before][0]
-    writer.rows[before][0] = lead._replace(text=f"{name:<11}"[:11].ljust(11), style=writer.styles.dim)
+def _fact(writer: Writer, name: str, value: str, style: Style | None = None) -> None:
+    if value:
+        writer.labelled(name, value, style or writer.styles.text, label_style=writer.styles.dim, indent=11)
 
 
 def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:

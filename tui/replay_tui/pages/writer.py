@@ -62,6 +62,12 @@ class Writer:
         for line in text.split("\n"):
             self.spans((line, style or self.styles.text), indent=indent)
 
+    def labelled(self, label: str, text: str, style: Style, *, label_style: Style, indent: int) -> None:
+        """A paragraph with a label before its first line."""
+        first = len(self.rows)
+        self.spans((text, style), indent=indent)
+        self.rows[first][0] = Segment(f"{label:<{indent}}"[:indent], label_style)
+
     def code(self, text: str, style: Style | None = None, mark: str = "  ") -> None:
         """One line as it is, folded at the width; `mark` stands before it."""
         for number, piece in enumerate(folded(printable(text), self.width - cell_len(mark))):

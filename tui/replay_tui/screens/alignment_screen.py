@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
@@ -44,6 +44,9 @@ class AlignmentScreen(RunScreen):
         Binding("i", "metrics", "Pairs/metrics", tooltip="The pairs, or how each metric came about"),
     ]
 
+    table = getters.query_one(TaskTable)
+    _panels = getters.query_one("#panels", LineTabs)
+
     def __init__(self) -> None:
         super().__init__()
         self._models: dict[int, AlignedModel] = {}
@@ -56,11 +59,6 @@ class AlignmentScreen(RunScreen):
             with Vertical(id="pairs"):
                 yield LineTabs(_PANELS, id="panels")
                 yield TextPage(id="page")
-
-    @property
-    def table(self) -> TaskTable:
-        """The tasks."""
-        return self.query_one(TaskTable)
 
     def reload(self) -> None:
         """Read what alignments there are."""
@@ -80,7 +78,10 @@ class AlignmentScreen(RunScreen):
         self.table.border_subtitle = plain(f"average {model.average_score:.3f} · recall {model.aggregate.recall:.3f}")
         self._show_task()
 
+    @on(RowList.Moved, "#tasks")
+    @on(Tabs.TabActivated, "#panels")
     def _show_task(self) -> None:
+        """Another task, or the other panel."""
         task = self.table.selected_task
         if task is None or not self._models:
             return
@@ -93,22 +94,12 @@ class AlignmentScreen(RunScreen):
         page = metrics_page if self._panels.current == "metrics" else pairs_page
         self.query_one(TextPage).show(partial(page, facts))
 
-    @on(RowList.Moved, "#tasks")
-    def moved(self) -> None:
-        """Another task."""
-        self._show_task()
-
     @on(RowList.Chosen, "#tasks")
     def chosen(self) -> None:
         """Open the trajectory."""
         row = self.trajectory_shown()
         if row is not None:
             self.app.post_message(ShowTrajectory(row))
-
-    @on(Tabs.TabActivated, "#panels")
-    def panel_changed(self) -> None:
-        """The other panel."""
-        self._show_task()
 
     def trajectory_shown(self) -> int | None:
         """The trajectory of the task, where the run holds it."""
@@ -129,10 +120,6 @@ class AlignmentScreen(RunScreen):
         if not self.table.select(stored.record.id):
             self.app.notify(f"{one_line(stored.record.id, 40)} has no reference", timeout=3, markup=False)
         self._show_task()
-
-    @property
-    def _panels(self) -> LineTabs:
-        return self.query_one("#panels", LineTabs)
 
     @property
     def _model(self) -> AlignedModel:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Static
-from textual.worker import get_current_worker
 
 from replay.analysis.audit import audit
 from replay.analysis.spending import spending_of
@@ -19,6 +18,7 @@ from replay.errors import MissingExtraError, UsageError
 from replay.records.audit import Audit, AuditedRun
 from replay.reports.audit import NUMBERS
 from replay.reports.basis import spending_line
+from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
@@ -43,6 +43,10 @@ class AuditScreen(RunScreen):
         Binding("m", "mends", "What to mend", tooltip="Go to what to mend in the benchmark"),
     ]
 
+    table = getters.query_one(AuditTable)
+    runs = getters.query_one(AuditedRuns)
+    mends = getters.query_one(MendsTable)
+
     def __init__(self) -> None:
         super().__init__()
         self._audit: Audit | None = None
@@ -56,37 +60,13 @@ class AuditScreen(RunScreen):
             yield AuditedRuns(id="runs")
             yield TextPage(id="page")
 
-    @property
-    def table(self) -> AuditTable:
-        """The models."""
-        return self.query_one(AuditTable)
-
-    @property
-    def runs(self) -> AuditedRuns:
-        """The tasks behind a number."""
-        return self.query_one(AuditedRuns)
-
     def reload(self) -> None:
         """Audit the run again."""
         self.table.border_subtitle = plain("auditing …")
-        self._read()
+        self.ask(_audited, self._show_audit)
 
-    @work(thread=True, exclusive=True, group="audit")
-    def _read(self) -> None:
-        worker = get_current_worker()
-        with self.open_run.thread_connection() as run:
-            if run is None:
-                return
-            try:
-                read, spent = audit(run), spending_line(spending_of(run))
-            except UsageError:  # there is nothing to audit yet
-                read, spent = None, ""
-            except MissingExtraError as error:
-                read, spent = None, str(error)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._audited, read, spent)
-
-    def _audited(self, read: Audit | None, spent: str) -> None:
+    def _show_audit(self, audited: tuple[Audit | None, str]) -> None:
+        read, spent = audited
         self._audit = self.runs.audit = read
         models = (*read.models, read.benchmark) if read else ()
         self.table.border_subtitle = plain("how each fault bears on its task: on its path, recovered, or beside it")
@@ -95,10 +75,12 @@ class AuditScreen(RunScreen):
         cost = self.query_one("#spending", Static)
         cost.update(spent)
         cost.display = bool(spent)
-        self.query_one(MendsTable).show(read.mends if read else ())
+        self.mends.show(read.mends if read else ())
         self._show_number()
 
+    @on(RowList.Moved, "#scores")
     def _show_number(self) -> None:
+        """The tasks behind a number."""
         model = self.table.selected
         if self._audit is not None and model is not None:
             name = None if model is self._audit.benchmark else model.model
@@ -120,15 +102,10 @@ class AuditScreen(RunScreen):
         page.border_title = plain(one_line(run.trajectory, 60))
         page.show(partial(run_page, run, self._audit.faults_of(run)))
 
-    @on(RowList.Moved, "#scores")
-    def number_moved(self) -> None:
-        """Another number."""
-        self._show_number()
-
     @on(RowList.Moved, "#mends")
     def mend_moved(self) -> None:
         """Something else to mend: the tasks that it leaves undecided."""
-        mend = self.query_one(MendsTable).selected
+        mend = self.mends.selected
         if self._audit is not None and mend is not None:
             self._show_runs(f"{mend.name}, {mend.reason}", self._audit.behind_mend(mend))
 
@@ -161,4 +138,14 @@ class AuditScreen(RunScreen):
 
     def action_mends(self) -> None:
         """Go to what to mend."""
-        self.set_focus(self.query_one(MendsTable))
+        self.set_focus(self.mends)
+
+
+def _audited(run: Run) -> tuple[Audit | None, str]:
+    """The audit of a run and a line on what its calls took; where there is none, the reason if it is worth telling."""
+    try:
+        return audit(run), spending_line(spending_of(run))
+    except UsageError:  # there is nothing to audit yet
+        return None, ""
+    except MissingExtraError as error:
+        return None, str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -32,6 +32,9 @@ class CallsScreen(RunScreen):
         Binding("escape", "back", "Back", show=False, tooltip="Clear the filter; then back to the overview"),
     ]
 
+    table = getters.query_one(CallsTable)
+    line = getters.query_one(FilterLine)
+
     def __init__(self) -> None:
         super().__init__()
         self.filter = Filter()
@@ -45,15 +48,10 @@ class CallsScreen(RunScreen):
         yield CallsTable(id="calls")
         yield CallPreview()
 
-    @property
-    def table(self) -> CallsTable:
-        """The list."""
-        return self.query_one(CallsTable)
-
     def show(self, text: str) -> None:
         """Show the calls that a filter matches."""
         self._started = self._filtered = True
-        self.query_one(FilterLine).put(text)
+        self.line.put(text)
         self.set_focus(self.table)
 
     def reload(self) -> None:
@@ -62,17 +60,17 @@ class CallsScreen(RunScreen):
             self.table.refresh_calls()
         else:  # the failures, where there are any; unless someone is typing there already
             self._started = True
-            if self.query_one(FilterLine).is_typing or not failing_groups(self.open_run.connection):
+            if self.line.is_typing or not failing_groups(self.open_run.connection):
                 self.table.show(self.filter)
             else:
-                self.query_one(FilterLine).put(_AT_FIRST)
+                self.line.put(_AT_FIRST)
 
     @on(FilterLine.Applied)
     def applied(self, message: FilterLine.Applied) -> None:
         """Another filter."""
         self._filtered = self._filtered or message.filter.text != _AT_FIRST
         self.filter = message.filter
-        self.browser.filter = message.filter
+        self.app.filter = message.filter
         self.table.show(message.filter)
 
     @on(CallsTable.Counted)
@@ -80,11 +78,11 @@ class CallsScreen(RunScreen):
         """So many calls."""
         noun = "call" if message.number == 1 else "calls"
         sort = "" if self.table.order == "run" else f" · by {self.table.order}"
-        self.query_one(FilterLine).count(f"{message.number:,}{'' if message.complete else '…'} {noun}{sort}")
-        self.query_one(CallPreview).show(self.table.selected)
+        self.line.count(f"{message.number:,}{'' if message.complete else '…'} {noun}{sort}")
+        self._preview()
 
     @on(RowList.Moved, "#calls")
-    def moved(self) -> None:
+    def _preview(self) -> None:
         """Another call under the cursor."""
         self.query_one(CallPreview).show(self.table.selected)
 
@@ -96,7 +94,7 @@ class CallsScreen(RunScreen):
 
     def action_filter(self) -> None:
         """Type a filter."""
-        self.query_one(FilterLine).start(anew=self.filter.text == _AT_FIRST and not self._filtered)
+        self.line.start(anew=self.filter.text == _AT_FIRST and not self._filtered)
 
     def action_failures(self) -> None:
         """Only failures, or everything again."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.worker import get_current_worker
 
 from replay.runfile import compare_queries
 from replay.runfile.compare_queries import RunModel, TaskPair
@@ -35,6 +34,8 @@ class CompareScreen(RunScreen):
         Binding("x", "swap", "Swap", tooltip="Left becomes right"),
     ]
 
+    table = getters.query_one(TaskPairs)
+
     def __init__(self) -> None:
         super().__init__()
         self._sides: list[RunModel] = []
@@ -45,11 +46,6 @@ class CompareScreen(RunScreen):
         with Container(id="body"):
             yield TaskPairs(id="tasks")
             yield TextPage(id="page")
-
-    @property
-    def table(self) -> TaskPairs:
-        """The tasks."""
-        return self.query_one(TaskPairs)
 
     @property
     def pair(self) -> tuple[RunModel, RunModel] | None:
@@ -85,23 +81,13 @@ class CompareScreen(RunScreen):
             return
         self.table.border_title = plain(f"a {self._side_name(pair[0])}   b {self._side_name(pair[1])}")
         self.table.border_subtitle = plain("comparing …")
-        self._read(*pair)
+        self.ask(lambda run: compare_queries.task_pairs(run.connection, *pair), self._compared)
 
     def _side_name(self, side: RunModel) -> str:
         where = (
             f" ({self.open_run.against.name})" if side.schema == compare_queries.OTHER and self.open_run.against else ""
         )
         return one_line(f"{side.model}{where}", 40)
-
-    @work(thread=True, exclusive=True, group="compare")
-    def _read(self, first: RunModel, second: RunModel) -> None:
-        worker = get_current_worker()
-        with self.open_run.thread_connection() as run:
-            if run is None:
-                return
-            pairs = compare_queries.task_pairs(run.connection, first, second)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._compared, pairs)
 
     def _compared(self, pairs: list[TaskPair]) -> None:
         better, worse = sum(pair.gain > 0 for pair in pairs), sum(pair.gain < 0 for pair in pairs)
@@ -112,7 +98,9 @@ class CompareScreen(RunScreen):
         self.table.show(pairs)
         self._show_calls()
 
+    @on(RowList.Moved, "#tasks")
     def _show_calls(self) -> None:
+        """The calls of another task."""
         pair, task = self.pair, self.table.selected
         page = self.query_one(TextPage)
         if pair is None or task is None:
@@ -121,11 +109,6 @@ class CompareScreen(RunScreen):
         calls = compare_queries.call_pairs(self.open_run.connection, *pair, task)
         page.border_title = plain(one_line(task.name, 60))
         page.show(partial(calls_page, (self._side_name(pair[0]), self._side_name(pair[1])), calls))
-
-    @on(RowList.Moved, "#tasks")
-    def moved(self) -> None:
-        """Another task."""
-        self._show_calls()
 
     @on(RowList.Chosen, "#tasks")
     def chosen(self) -> None:

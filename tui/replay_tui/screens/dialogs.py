@@ -79,10 +79,7 @@ def _keys(writer: Writer, keys: list[ActiveBinding], app: App[Any]) -> None:
             together.setdefault(key.tooltip, []).append(key)
     for words, same in together.items():
         names = " ".join(app.get_key_display(key.binding) for key in same)
-        before = len(writer.rows)
-        writer.spans((words, writer.styles.text), indent=18)
-        lead = writer.rows[before][0]
-        writer.rows[before][0] = lead._replace(text=f"{names:<17} "[:18], style=writer.styles.accent)
+        writer.labelled(f"{names:<17} ", words, writer.styles.text, label_style=writer.styles.accent, indent=18)
 
 
 PAGE = 50_000

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.worker import get_current_worker
 
 from replay.analysis.compare import CompareSettings, compare_models, sorted_models, strata_names
 from replay.errors import MissingExtraError, UsageError
 from replay.records.comparison import ModelComparison
+from replay.runfile import Run
 from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
 from replay_tui.browser import ShowCalls
@@ -39,6 +39,8 @@ class ModelsScreen(RunScreen):
         Binding("I", "strata(-1)", "Strata before", show=False, tooltip="The strata before these"),
     ]
 
+    table = getters.query_one(ModelsTable)
+
     def __init__(self) -> None:
         super().__init__()
         self._comparison: ModelComparison | None = None
@@ -52,39 +54,20 @@ class ModelsScreen(RunScreen):
             yield ModelsTable(id="models")
             yield TextPage(id="page")
 
-    @property
-    def table(self) -> ModelsTable:
-        """The models."""
-        return self.query_one(ModelsTable)
-
     def reload(self) -> None:
         """Compare the models again."""
         self.table.border_subtitle = plain("comparing …")
-        self._read(CompareSettings(sort=self._sort, by=self._by))
+        self.ask(partial(_compared, settings=CompareSettings(sort=self._sort, by=self._by)), self._take)
 
-    @work(thread=True, exclusive=True, group="models")
-    def _read(self, settings: CompareSettings) -> None:
-        worker = get_current_worker()
-        with self.open_run.thread_connection() as run:
-            if run is None:
-                return
-            try:
-                comparison = compare_models(run, settings)
-            except UsageError:  # there is nothing to compare yet, or not by this any more
-                comparison = None
-            except MissingExtraError as error:
-                comparison = None
-                self.app.call_from_thread(self.app.notify, str(error), severity="error", markup=False)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._compared, comparison)
-
-    def _compared(self, comparison: ModelComparison | None) -> None:
-        if comparison is None:
-            self.table.border_subtitle = plain("")
-            self.table.refresh_rows()
+    def _take(self, compared: ModelComparison | MissingExtraError | None) -> None:
+        if isinstance(compared, ModelComparison):
+            self._comparison = compared
+            self._show_models()
             return
-        self._comparison = comparison
-        self._show_models()
+        if compared is not None:
+            self.app.notify(str(compared), severity="error", markup=False)
+        self.table.border_subtitle = plain("")
+        self.table.refresh_rows()
 
     def _show_models(self) -> None:
         comparison = self._comparison
@@ -102,18 +85,15 @@ class ModelsScreen(RunScreen):
         self.table.border_subtitle = plain(f"{count}, {comparison.common_tasks:,} tasks in common · by {by}")
         self._show_model()
 
+    @on(RowList.Moved, "#models")
     def _show_model(self) -> None:
+        """All about another model."""
         model, page = self.table.selected, self.query_one(TextPage)
         if self._comparison is None or model is None:
             page.show(lambda _width, _styles: [])
             return
         page.border_title = plain(one_line(model.model, 60))
         page.show(partial(model_page, self._comparison, model))
-
-    @on(RowList.Moved, "#models")
-    def moved(self) -> None:
-        """Another model."""
-        self._show_model()
 
     @on(RowList.Chosen, "#models")
     def chosen(self) -> None:
@@ -140,3 +120,12 @@ class ModelsScreen(RunScreen):
         number = choices.index(self._by) if self._by in choices else 0
         self._by = choices[(number + by) % len(choices)]
         self.reload()
+
+
+def _compared(run: Run, settings: CompareSettings) -> ModelComparison | MissingExtraError | None:
+    try:
+        return compare_models(run, settings)
+    except UsageError:  # there is nothing to compare yet, or not by this any more
+        return None
+    except MissingExtraError as error:
+        return error

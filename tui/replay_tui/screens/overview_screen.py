@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import events, on, work
+from textual import events, getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid
@@ -54,6 +54,9 @@ class OverviewScreen(RunScreen):
         Binding("]", "panel(1)", "Next panel", tooltip="The next breakdown"),
     ]
 
+    models = getters.query_one("#models", CountsTable)
+    _panels = getters.query_one("#panels", LineTabs)
+
     def __init__(self) -> None:
         super().__init__()
         self._all = True
@@ -73,11 +76,6 @@ class OverviewScreen(RunScreen):
         """Few lines or columns: one breakdown at a time."""
         super().on_resize()
         self.set_class(self.size.width < 110 or self.size.height < 34, "-tabbed")
-
-    @property
-    def models(self) -> CountsTable:
-        """The table of models."""
-        return self.query_one("#models", CountsTable)
 
     def reload(self) -> None:
         """The models at once, the breakdowns when they are there."""
@@ -157,10 +155,6 @@ class OverviewScreen(RunScreen):
         self._panels.current = name
         self.panel_changed()
         self.set_focus(self.query_one(f"#{name}"))
-
-    @property
-    def _panels(self) -> LineTabs:
-        return self.query_one("#panels", LineTabs)
 
     @on(Tabs.TabActivated, "#panels")
     def panel_changed(self) -> None:

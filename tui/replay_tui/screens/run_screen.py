@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
 
+from textual import getters, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
+from textual.worker import get_current_worker
 
+from replay.runfile import Run
 from replay.safety.text import one_line
-from replay_tui.browser import Browser, browser_of
+from replay_tui.browser import Browser
 from replay_tui.open_run import OpenRun
 from replay_tui.widgets.tabs import TopBar
 
+_Answer = TypeVar("_Answer")
 MIN_SIZE = (60, 16)
 """Columns and lines that the screens need."""
 
@@ -33,6 +38,7 @@ class RunScreen(Screen[None]):
     ]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
+    app = getters.app(Browser)
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,17 +62,23 @@ class RunScreen(Screen[None]):
             self.set_focus(first)
 
     @property
-    def browser(self) -> Browser:
-        """The app."""
-        return browser_of(self.app)
-
-    @property
     def open_run(self) -> OpenRun:
         """The run."""
-        return self.browser.open_run
+        return self.app.open_run
 
     def reload(self) -> None:
         """The run changed, or is another one: read again what is shown."""
+
+    @work(thread=True, exclusive=True)
+    def ask(self, question: Callable[[Run], _Answer], take: Callable[[_Answer], None]) -> None:
+        """Ask the run in a thread of its own; only what the screen asked last is answered."""
+        worker = get_current_worker()
+        with self.open_run.thread_connection() as run:
+            if run is None:
+                return
+            answer = question(run)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(take, answer)
 
     def selected_call(self) -> tuple[int, str] | None:
         """Trajectory row and position of the selected call; None where the screen selects none."""
@@ -96,13 +108,13 @@ class RunScreen(Screen[None]):
 
     def reload_if_changed(self) -> None:
         """Read again what is shown, unless nothing was written since."""
-        if self._seen != self.browser.changes:
-            self._seen = self.browser.changes
+        if self._seen != self.app.changes:
+            self._seen = self.app.changes
             self.reload()
 
     def show_run_state(self) -> None:
         """Show the run's name and what happened to it."""
         self.query_one("#run", Static).update(one_line(self.open_run.label, 200))
         notice = self.query_one("#notice", Static)
-        notice.display = bool(self.browser.notice)
-        notice.update(self.browser.notice)
+        notice.display = bool(self.app.notice)
+        notice.update(self.app.notice)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.widgets import Tabs
-from textual.worker import get_current_worker
 
 from replay.dag import Graph
 from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.records import FAILURES, Answer, Call
 from replay.records.finding import Finding
-from replay.runfile import alignment_queries, call_queries, trajectory_queries
+from replay.runfile import Run, alignment_queries, call_queries, trajectory_queries
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory, TrajectoryPlace
 from replay.safety.text import cut, one_line
@@ -54,6 +53,10 @@ class TrajectoryScreen(RunScreen):
         Binding("greater_than_sign", "neighbour(1)", "Next trajectory", show=False, tooltip="The next trajectory"),
     ]
 
+    dag = getters.query_one(DagView)
+    page = getters.query_one("#page", TextPage)
+    _panels = getters.query_one("#panels", LineTabs)
+
     def __init__(self) -> None:
         super().__init__()
         self.stored: StoredTrajectory | None = None
@@ -76,20 +79,6 @@ class TrajectoryScreen(RunScreen):
                     yield TextPage(id="page")
                     yield TextPage(id="beside")
 
-    @property
-    def dag(self) -> DagView:
-        """The graph."""
-        return self.query_one(DagView)
-
-    @property
-    def _panels(self) -> LineTabs:
-        return self.query_one("#panels", LineTabs)
-
-    @property
-    def page(self) -> TextPage:
-        """The panel's page."""
-        return self.query_one("#page", TextPage)
-
     # --- what to show
 
     def show(self, row: int, position: str | None = None, ordinal: int | None = None) -> None:
@@ -107,7 +96,7 @@ class TrajectoryScreen(RunScreen):
     def reload(self) -> None:
         """The run grew: the same trajectory, with the verdicts that there are now."""
         if self.stored is None:
-            first = call_queries.next_failure(self.open_run.connection, self.browser.filter, (0, -1))
+            first = call_queries.next_failure(self.open_run.connection, self.app.filter, (0, -1))
             row = first[0] if first else trajectory_queries.next_trajectory(self.open_run.connection, 0)
             if row is not None:
                 self.show(row, ordinal=first[1] if first else None)
@@ -158,7 +147,7 @@ class TrajectoryScreen(RunScreen):
         self.dag.border_title = plain(f"{name} · {one_line(self.stored.model, 30)}{state}")
         self.dag.border_subtitle = plain("▲ feeds the selected call  ▼ takes from it")
         self._show_reference()
-        self._show_panel(stay=False)
+        self._show_panel()
 
     def _show_reference(self) -> None:
         aligned, page = self._aligned, self.query_one("#reference", TextPage)
@@ -180,20 +169,22 @@ class TrajectoryScreen(RunScreen):
     def selected(self) -> None:
         """Another call."""
         self._show_reference()
-        self._show_panel(stay=False)
+        self._show_panel()
 
-    def _show_panel(self, *, stay: bool) -> None:
+    @on(Tabs.TabActivated, "#panels")
+    def _show_panel(self) -> None:
+        """The call, its task or the raw text, as the panel's name says."""
         stored, position = self.stored, self.dag.selected
         if stored is None:
             return
         panel = self._panels.current
         self.query_one("#beside", TextPage).show(partial(raw_page if panel == "task" else _task, stored, position))
         if panel == "task":
-            self.page.show(partial(task_page, stored), stay=stay)
+            self.page.show(partial(task_page, stored))
         elif panel == "raw":
-            self.page.show(partial(raw_page, stored, position), stay=stay)
+            self.page.show(partial(raw_page, stored, position))
         elif position is not None:
-            self.page.show(partial(call_page, self._facts(position)), stay=stay)
+            self.page.show(partial(call_page, self._facts(position)))
             if position not in self._findings:
                 self._look_for_findings(stored, position)
 
@@ -215,28 +206,22 @@ class TrajectoryScreen(RunScreen):
         stored = self._verdicts.get(position)
         return self.open_run.run.stored_answer(stored.answer_key) if stored and stored.answer_key else None
 
-    @work(thread=True, exclusive=True, group="findings")
     def _look_for_findings(self, stored: StoredTrajectory, position: str) -> None:
-        worker = get_current_worker()
-        with self.open_run.thread_connection() as run:
-            if run is None:
-                return
-            context = self._trajectory_context or TrajectoryContext.load(
-                run, TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
-            )
-            findings = findings_of_call(context, position)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._findings_arrived, stored, context, position, findings)
+        known = self._trajectory_context
 
-    def _findings_arrived(
-        self, stored: StoredTrajectory, context: TrajectoryContext, position: str, findings: tuple[Finding, ...]
-    ) -> None:
-        if stored is not self.stored:
-            return
-        self._trajectory_context = context
-        self._findings[position] = findings
-        if position == self.dag.selected and self._panels.current == "call":
-            self.page.show(partial(call_page, self._facts(position)), stay=True)
+        def look(run: Run) -> tuple[TrajectoryContext, tuple[Finding, ...]]:
+            place = TrajectoryPlace(stored.row, stored.path, stored.model, stored.record.id)
+            context = known or TrajectoryContext.load(run, place)
+            return context, findings_of_call(context, position)
+
+        def take(found: tuple[TrajectoryContext, tuple[Finding, ...]]) -> None:
+            if stored is not self.stored:
+                return
+            self._trajectory_context, self._findings[position] = found
+            if position == self.dag.selected and self._panels.current == "call":
+                self.page.show(partial(call_page, self._facts(position)), stay=True)
+
+        self.ask(look, take)
 
     # --- keys
 
@@ -244,7 +229,7 @@ class TrajectoryScreen(RunScreen):
         """The next failure that the filter matches, in this trajectory or another."""
         stored_call = self._verdicts.get(self.dag.selected or "")
         start = (self.stored.row if self.stored else 0, stored_call.ordinal if stored_call else -1)
-        failure = call_queries.next_failure(self.open_run.connection, self.browser.filter, start, back=by < 0)
+        failure = call_queries.next_failure(self.open_run.connection, self.app.filter, start, back=by < 0)
         if failure is None:
             self.app.notify("no further failure that the filter matches", timeout=2)
         elif self.stored is not None and failure[0] == self.stored.row:
@@ -301,11 +286,6 @@ class TrajectoryScreen(RunScreen):
     def action_panel(self, by: int) -> None:
         """The call, the task, the raw text."""
         self._panels.action_next_tab() if by > 0 else self._panels.action_previous_tab()
-
-    @on(Tabs.TabActivated, "#panels")
-    def panel_changed(self) -> None:
-        """Another panel."""
-        self._show_panel(stay=False)
 
     def action_whole(self) -> None:
         """Page through the whole of what is in the panel."""

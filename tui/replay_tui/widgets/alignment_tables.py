@@ -9,7 +9,6 @@ from typing import Final
 
 from replay.records.alignment import COLUMNS, METRICS, AlignedModel, AlignedTask
 from replay.runfile.alignment_queries import aligned_task
-from replay_tui.browser import browser_of
 from replay_tui.rendering import Cell, Column, titled
 from replay_tui.widgets.row_list import RecordList
 
@@ -80,7 +79,7 @@ class TaskTable(RecordList[str]):
     def _aligned(self, name: str) -> AlignedTask | None:
         if name not in self._known:
             with suppress(sqlite3.Error):
-                task = aligned_task(browser_of(self.app).open_run.connection, self._file, name)
+                task = aligned_task(self.app.open_run.connection, self._file, name)
                 if task is not None:
                     self._known[name] = task
         return self._known.get(name)

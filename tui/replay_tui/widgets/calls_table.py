@@ -24,7 +24,6 @@ from replay.runfile import call_queries
 from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
 from replay.safety.text import one_line
-from replay_tui.browser import Browser, browser_of
 from replay_tui.rendering import Cell, Column, news_first, strip_of
 from replay_tui.theme import LETTERS, Palette, palette
 from replay_tui.widgets.row_list import RowList
@@ -63,11 +62,6 @@ class CallsTable(RowList):
         self.order: Order = "run"
         self.descending = False
 
-    @property
-    def browser(self) -> Browser:
-        """The app."""
-        return browser_of(self.app)
-
     # --- what to show
 
     def show(self, wanted: Filter) -> None:
@@ -100,14 +94,14 @@ class CallsTable(RowList):
         if self._asking is not None:
             with suppress(sqlite3.Error):
                 self._asking.interrupt()
-        self._failing = call_queries.failing_groups(self.browser.open_run.connection)
+        self._failing = call_queries.failing_groups(self.app.open_run.connection)
         self._read(self._filter, self.order, self.descending, refresh)
 
     @work(thread=True, exclusive=True, group="calls")
     def _read(self, wanted: Filter, order: Order, descending: bool, refresh: bool) -> None:
         worker, due = get_current_worker(), 0.0
         ids, kinds = array("I"), array("I")
-        with self.browser.open_run.thread_connection() as run:
+        with self.app.open_run.thread_connection() as run:
             if run is None:
                 return
             self._asking = run.connection
@@ -156,7 +150,7 @@ class CallsTable(RowList):
                 self._lines.clear()
                 wanted = list(self._ids[first:last])
             with suppress(sqlite3.Error):
-                self._lines |= call_queries.lines(self.browser.open_run.connection, wanted)
+                self._lines |= call_queries.lines(self.app.open_run.connection, wanted)
 
     def columns(self, width: int) -> Sequence[Column]:
         """More of them the wider it is."""
@@ -185,7 +179,7 @@ class CallsTable(RowList):
     @property
     def _models(self) -> set[str]:
         """A run of one model needs no column for it."""
-        return {model for _, model, _ in self.browser.open_run.vocabulary.models}
+        return {model for _, model, _ in self.app.open_run.vocabulary.models}
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One call."""

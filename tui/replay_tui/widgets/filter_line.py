@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from textual import events, on
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -19,7 +19,7 @@ from textual.widgets.option_list import Option
 from replay.errors import UsageError
 from replay.runfile.filters import KEYS, Completion, Filter, complete
 from replay.safety.text import one_line
-from replay_tui.browser import browser_of
+from replay_tui.browser import Browser
 from replay_tui.rendering import fitted
 from replay_tui.widgets.row_list import RowList
 
@@ -90,12 +90,14 @@ class FilterLine(Vertical):
         Binding("escape", "leave", "Leave", tooltip="Leave the filter as it was"),
     ]
 
+    app = getters.app(Browser)
+    field = getters.query_one(FilterInput)
+
     @dataclass
     class Applied(Message):
         """This filter is wanted."""
 
         filter: Filter
-        finished: bool
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,11 +122,6 @@ class FilterLine(Vertical):
         options = OptionList(markup=False)
         options.can_focus = False
         yield options
-
-    @property
-    def field(self) -> FilterInput:
-        """The field."""
-        return self.query_one(FilterInput)
 
     def put(self, text: str) -> None:
         """Apply a filter that comes from elsewhere."""
@@ -174,7 +171,7 @@ class FilterLine(Vertical):
 
     def candidates(self, text: str) -> list[Completion]:
         """How a text could go on."""
-        return complete(text, browser_of(self.app).open_run.vocabulary, limit=8)
+        return complete(text, self.app.open_run.vocabulary, limit=8)
 
     def action_leave(self) -> None:
         """Back to what was there before one began to type."""
@@ -214,7 +211,7 @@ class FilterLine(Vertical):
         mistake = self.query_one("#mistake", Static)
         text = (self.field.value if finished else self._finished_part()).strip()
         try:
-            parsed = browser_of(self.app).open_run.parse(text)
+            parsed = self.app.open_run.parse(text)
         except UsageError as error:
             mistake.display = finished or not self._candidates
             mistake.update(str(error))
@@ -222,7 +219,7 @@ class FilterLine(Vertical):
         mistake.display = False
         if finished or anyway or text != self._applied:
             self._applied = text
-            self.post_message(self.Applied(parsed, finished))
+            self.post_message(self.Applied(parsed))
         return True
 
     def _finished_part(self) -> str:

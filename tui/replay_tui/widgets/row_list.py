@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
-from textual import events
+from textual import events, getters
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -15,6 +15,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from replay_tui.browser import Browser
 from replay_tui.rendering import Cell, Column, column_widths, row_segments, strip_of
 from replay_tui.theme import Palette, palette
 
@@ -37,6 +38,7 @@ class RowList(ScrollView, can_focus=True):
         Binding("enter", "choose", "Open", tooltip="Open what is under the cursor"),
     ]
 
+    app = getters.app(Browser)
     cursor = reactive(0)
 
     @dataclass

@@ -10,15 +10,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Static, Tab, Tabs
 
-SCREENS: Final = {
-    "overview": "1 Overview",
-    "calls": "2 Calls",
-    "trajectory": "3 Trajectory",
-    "alignment": "4 Alignment",
-    "compare": "5 Compare",
-    "models": "6 Models",
-    "audit": "7 Audit",
-}
+_NAMES: Final = ("overview", "calls", "trajectory", "alignment", "compare", "models", "audit")
+SCREENS: Final = {name: (str(number), name.capitalize()) for number, name in enumerate(_NAMES, 1)}
+"""Key and title of each screen."""
 _ROOM_FOR_NAMES: Final = 86
 """Columns from which every screen's name is written out."""
 
@@ -71,14 +65,14 @@ class TopBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Both."""
-        yield LineTabs(SCREENS, self._current)
+        yield LineTabs({name: " ".join(words) for name, words in SCREENS.items()}, self._current)
         yield Static("", id="run", markup=False)
 
     def on_resize(self) -> None:
         """Where there is little room, the other screens are numbers."""
         labels = [
-            label if self.size.width >= _ROOM_FOR_NAMES or name == self._current else label[:1]
-            for name, label in SCREENS.items()
+            f"{key} {title}" if self.size.width >= _ROOM_FOR_NAMES or name == self._current else key
+            for name, (key, title) in SCREENS.items()
         ]
         for tab, label in zip(self.query(Tab), labels, strict=True):
             tab.label = label

@@ -1,0 +1,352 @@
+"""What the calls of a trajectory ask for, and which of them got what another one had asked for in vain."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from replay.dag.documents import answer_tree, as_json, leaves, resolve
+from replay.diagnosis.phrasing import listed
+from replay.diagnosis.sql import Statement, covered, statements_of
+from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.outcomes.call_facts import ArgumentIndex, name_words, runs_commands
+from replay.records import Outcome, texts_of
+from replay.records.files import CallRow
+
+Effect: TypeAlias = Literal["reads", "writes", "program", "unknown"]
+
+_READING: Final = frozenset(
+    """
+    check count describe download fetch find get inspect list lookup query read retrieve search show view
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+_WRITING: Final = frozenset(
+    """
+    add append apply commit copy create delete drop edit fill insert make merge modify move patch post publish push put
+    remove rename replace save send set share update upload write
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+_NO_NOUNS: Final = _READING.union(
+    _WRITING,
+    """
+    a all and by execute for from in info many multiple of on or query run sql statement the to with
+    """.split(),  # noqa: SIM905 a list would take a line a word
+)
+_MAKING: Final = frozenset(["create", "push", "put", "save", "upload", "write"])
+"""Of a tool that writes the whole of a thing."""
+_ACTION: Final = re.compile(r"/(?:action|function|method|operation|tool)(?:_?name)?$", re.IGNORECASE)
+"""An argument by which a tool that does many things is told which."""
+_IDENTIFIER: Final = re.compile(r"[A-Za-z][\w.-]{1,60}")
+_AMOUNT: Final = re.compile(r"(?:count|cursor|limit|max|offset|page|range|rows|size|timeout)[^/]*$", re.IGNORECASE)
+"""In the name of an argument that says how much is wanted, and not of what."""
+_LIST_ITEM: Final = re.compile(r"/\d+(?:/|$)")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+MIN_NAMED: Final = 0.5
+"""Share of an argument's words that the task must hold to have asked for it."""
+_FEW: Final = 2
+_MAX_PHRASE: Final = 60
+_WITH_DIGIT: Final = re.compile(r"(?<![\w.@:/-])[\w.@:-]*\d[\w.@:-]*\w(?![\w@/-])")
+_WORDS_ALONE: Final = re.compile(r"[a-z_]+")
+"""A name that the model may have made up for what it makes: another call that makes the same gives it another."""
+_CELLS: Final = re.compile(r"(?:.*!)?\$?[A-Z]{1,3}\$?(?:\d+|\d*:\$?[A-Z]{1,3}\$?\d*)")
+_FILE: Final = re.compile(r"[^/]\.[A-Za-z]\w{0,5}$")
+"""Of a call that names a file and where to look for it, such as a branch, the file is what it wants."""
+_MIN_ALIAS: Final = 5
+"""Characters of a name that stands for one thing wherever it stands."""
+
+
+class Request(NamedTuple):
+    """What one call asks for."""
+
+    tool: str
+    """With the action that an argument names."""
+    effect: Effect
+    nouns: frozenset[str]
+    """Of the tool's name."""
+    arguments: Mapping[str, Any]
+    """Strings and numbers by their pointers."""
+    statements: tuple[Statement, ...]
+    """Of SQL."""
+    whole: frozenset[str]
+    """Arguments that are a path, an id, an address, a number, a code of capitals; cells only say how much of it."""
+    values: frozenset[str]
+    """Those, what of that kind stands inside longer texts, the last parts of paths, short texts of several words."""
+    words: frozenset[str]
+    text: str
+    """Of all arguments."""
+
+
+class Got(NamedTuple):
+    """That what a failed call had asked for was had all the same."""
+
+    later: bool
+    """By a later call, or one beside it; else the model had it before."""
+    why: str
+
+
+@dataclass(frozen=True)
+class Requests:
+    """The requests of a trajectory's judged calls."""
+
+    context: TrajectoryContext
+
+    def __getitem__(self, position: str) -> Request:
+        return self._by_position[position]
+
+    @cached_property
+    def _by_position(self) -> dict[str, Request]:
+        return {position: _request(self.context, position) for position in self.context.rows}
+
+    @cached_property
+    def _uses(self) -> Counter[str]:
+        return Counter(value for request in self._by_position.values() for value in request.whole)
+
+    @cached_property
+    def question(self) -> str:
+        """The task, in its own words."""
+        return question_of(self.context)
+
+    @cached_property
+    def question_words(self) -> frozenset[str]:
+        """The words of the task."""
+        return words_in(self.question)
+
+    def successes_alike(self, position: str) -> list[str]:
+        """The calls that may have got what a call wants: none that only reads for one that writes, or the other way
+        round, and none that reads and was shown nothing.
+        """
+        own = self[position]
+
+        def may(its: Request) -> bool:
+            writes = its.effect in ("writes", "program") if own.effect == "writes" else its.effect != "writes"
+            return writes or its.tool == own.tool
+
+        good = [other for other, row in self.context.rows.items() if did_its_work(row) and may(self[other])]
+        return [other for other in good if own.effect != "reads" or not self._shows_nothing(other)]
+
+    def got(self, position: str) -> Got | None:
+        """Which calls that succeeded had asked for what a failed one wants; None where none clearly did."""
+        step = self.context.step_of
+        alike = [other for other in self.successes_alike(position) if other != position]
+        later = [other for other in alike if step[other] >= step[position]]
+        for other in later:
+            if self._asks_the_same(position, other):
+                return Got(True, f"{other} asked for the same and got it.")
+        about = [other for other in later if self._asks_about_the_same(position, other)]
+        if about:
+            were = "was" if len(about) == 1 else "were"
+            return Got(True, f"{listed(about, most=3)} asked about the same and {were} answered.")
+        if self._ask_together(position, later):
+            return Got(True, "Later calls asked for all of it and got it.")
+        return self._had_before(position) if self[position].effect == "reads" else None
+
+    def _had_before(self, position: str) -> Got | None:
+        """That the model had made what it wants to read, or had read it and changed nothing since."""
+        changed = False
+        earlier = [call.position for call in self.context.earlier(position) if call.position in self.context.rows]
+        for other in reversed([at for at in earlier if did_its_work(self.context.rows[at])]):
+            if self[other].effect == "reads" and not changed and self._asks_the_same(position, other):
+                return Got(False, f"{other} had got the same before.")
+            if self[other].effect == "writes" and self._made(position, other):
+                return Got(False, f"It looks at what {other} had written.")
+            changed |= self[other].effect != "reads"
+        return None
+
+    def _made(self, position: str, other: str) -> bool:
+        own, its = self[position], self[other]
+        if own.statements or its.statements:
+            read = {table for statement in own.statements for table in statement.tables}
+            filled = {statement.target for statement in its.statements if statement.verb == "insert"}
+            return bool(read) and read <= filled
+        few = self._few(position)
+        return bool(few) and few <= its.whole and not _MAKING.isdisjoint(name_words(its.tool))
+
+    def asks_no_more(self, position: str, other: str) -> bool:
+        """Whether one call wants nothing that another one of the same kind does not want as well."""
+        own, its = self[position], self[other]
+        if own.effect != its.effect or bool(own.statements) != bool(its.statements):
+            return False
+        if own.statements:
+            return _all_covered(own, its.statements)
+        held = own.words <= its.words and all(holds(its.text, value) for value in own.whole)
+        return bool(own.whole) and held
+
+    def _asks_the_same(self, position: str, other: str) -> bool:
+        own, its = self[position], self[other]
+        if own.statements:
+            executed = own.effect == "writes" or own.nouns == its.nouns
+            return executed and _all_covered(own, self._lasting(other)) and not self._differs(position, other)
+        if own.tool != its.tool:
+            few = self._few(position)
+            named = {value for value in few if _FILE.search(value)} or few
+            return not named.isdisjoint(self._aliases(other) - set(its.arguments.values()))
+        if its.arguments.items() <= own.arguments.items() and bool(its.arguments) == bool(own.arguments):
+            return True
+        text = "\n".join([its.text, *self._aliases(other)])
+        return own.effect != "program" and self._covers(position, text) and not self._differs(position, other)
+
+    def _asks_about_the_same(self, position: str, other: str) -> bool:
+        own, its = self[position], self[other]
+        if own.statements or (own.tool == its.tool and own.effect != "program"):
+            return False
+        few = self._few(position)
+        held = bool(few) and own.effect == "reads" and all(holds(its.text, value) for value in few)
+        return self._is_another_way(position, other) and (held or self._covers(position, its.text))
+
+    def _lasting(self, position: str) -> tuple[Statement, ...]:
+        """A call's statements, without those whose work a later one dropped."""
+        dropped = {
+            statement.target
+            for other, row in self.context.rows.items()
+            if did_its_work(row) and self.context.step_of[other] > self.context.step_of[position]
+            for statement in self[other].statements
+            if statement.verb == "drop"
+        }
+        return tuple(statement for statement in self[position].statements if statement.target not in dropped)
+
+    def _is_another_way(self, position: str, other: str) -> bool:
+        """Whether a tool may lead to the same thing: another one of the same server is there for other things."""
+        own, its = self[position], self[other]
+        elsewhere = self.context.rows[position].server != self.context.rows[other].server
+        return elsewhere or its.effect == "program" or own.tool == its.tool or not own.nouns.isdisjoint(its.nouns)
+
+    def _ask_together(self, position: str, later: Sequence[str]) -> bool:
+        own = self[position]
+        if own.statements:
+            statements = tuple(statement for other in later for statement in self._lasting(other))
+            return own.effect == "writes" and _all_covered(own, statements)
+        ways = [at for at in later if self._is_another_way(position, at) and not self._differs(position, at)]
+        return self._covers(position, "\n".join(self[at].text for at in ways))
+
+    def _covers(self, position: str, text: str) -> bool:
+        """Whether a text has the arguments that few calls have, and all that the task names."""
+        own = self[position]
+        words = own.words & self.question_words
+        few = self._few(position)
+        wanted = {value for value in few if self._uses[value] > 1 or not _WORDS_ALONE.fullmatch(value)}
+        wanted |= {value for value in own.values if holds(self.question, value)}
+        if not (wanted or words):
+            return False
+        return all(holds(text, value) for value in wanted) and len(words & words_in(text)) >= MIN_NAMED * len(words)
+
+    def _few(self, position: str) -> set[str]:
+        most = max(_FEW, len(self.context.calls) // 2)
+        return {value for value in self[position].whole if self._uses[value] <= most}
+
+    def _differs(self, position: str, other: str) -> bool:
+        """Whether an argument that both have names another thing in the other: no longer text, range or amount."""
+        own, its, aliases = self[position], self[other], self._aliases(other)
+        for pointer in (own.arguments.keys() & its.arguments.keys()) if own.tool == its.tool or own.statements else ():
+            mine, theirs = (_document(str(request.arguments[pointer])).rstrip("/") for request in (own, its))
+            made_up = own.effect == "writes" and (_is_word(mine) or _WORDS_ALONE.fullmatch(mine))
+            free = " " in mine or _CELLS.fullmatch(mine) or _LIST_ITEM.search(pointer) or _AMOUNT.search(pointer)
+            if mine != theirs and not (free or made_up) and mine not in aliases:
+                return True
+        return False
+
+    def _aliases(self, position: str) -> frozenset[str]:
+        """Other names of what a call asks for: what stands beside an id of its in the answer that gave the id."""
+        aliases = set()
+        for edge in self.context.graph.into(position):
+            record, _, key = edge.producer_pointer.rpartition("/")
+            answer = self.context.calls[edge.producer].answer if edge.producer_place == "answer" else None
+            with suppress(LookupError):
+                siblings = resolve(answer_tree(answer), record)
+                siblings = as_json(siblings) if isinstance(siblings, str) else siblings
+                if isinstance(siblings, dict) and siblings.get(key) == edge.value:
+                    aliases |= {value for name, value in siblings.items() if name != key and isinstance(value, str)}
+        return frozenset(value for value in aliases if len(value) >= _MIN_ALIAS)
+
+    def _shows_nothing(self, position: str) -> bool:
+        """Whether an answer says that nothing was there."""
+        if "empty" in self.context.rows[position].findings:
+            return True
+        answer = self.context.answer(position)
+        return answer is not None and all(value in ("", 0) for _, value in leaves(answer_tree(answer)))
+
+
+def did_its_work(row: CallRow) -> bool:
+    """Whether a call succeeded, by its verdict or when it was recorded."""
+    return row.outcome is Outcome.SUCCESS or row.recorded is Outcome.SUCCESS
+
+
+def question_of(context: TrajectoryContext) -> str:
+    """The task, in its own words."""
+    return context.trajectory.task.question or ""
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(_WORD.findall(text.casefold()))
+
+
+def holds(text: str, value: str) -> bool:
+    """Whether a text holds a value as a word of its own; a code of capitals as it is written."""
+    flags = re.NOFLAG if value.isupper() else re.IGNORECASE
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, flags) is not None
+
+
+def full_text(context: TrajectoryContext, position: str) -> str:
+    """The recorded and the replayed answer of a call."""
+    answers = (context.calls[position].answer, context.answers.get(position))
+    return "\n".join(text for answer in answers if answer is not None for text in texts_of(answer))
+
+
+def _request(context: TrajectoryContext, position: str) -> Request:
+    given = dict(leaves(context.arguments(position)))
+    actions = [at for at, value in given.items() if _ACTION.search(at) and _IDENTIFIER.fullmatch(str(value))]
+    action = str(given[actions[0]]) if actions else ""
+    arguments = {at: value for at, value in given.items() if at not in actions[:1]}
+    texts = [str(value) for value in arguments.values()]
+    spoken = {at: text for at, text in zip(arguments, texts, strict=True) if " " in text or _is_word(text)}
+    said = [text for at, text in spoken.items() if " " in text or not _LIST_ITEM.search(at)]
+    inside = {word for text in texts for word in _WITH_DIGIT.findall(text) if len(word) > _FEW}
+    capitals = (text for text in texts if text.isalpha() and text.isupper())
+    values = {*context.mentions[position] - {action}, *inside, *capitals}
+    values = {value for value in values if not (_is_word(value) or " " in value or _CELLS.fullmatch(value))}
+    names = {value.rpartition("/")[2] for value in values} - {""}
+    tool = context.rows[position].tool or context.calls[position].name or ""
+    statements = tuple(statement for text in texts for statement in statements_of(text))
+    return Request(
+        tool=f"{tool}/{action}",
+        effect=_effect(context, position, action or tool, statements),
+        nouns=frozenset(word.rstrip("s") for word in name_words(action or tool.rpartition("/")[2])) - _NO_NOUNS,
+        arguments=arguments,
+        statements=statements,
+        whole=frozenset(_document(value) for value in values if value in texts or f"{value}/" in texts),
+        values=frozenset(values | names | {text for text in texts if " " in text and len(text) <= _MAX_PHRASE}),
+        words=frozenset(word for text in said for word in words_in(text)),
+        text="\n".join(texts),
+    )
+
+
+def _effect(context: TrajectoryContext, position: str, name: str, statements: Sequence[Statement]) -> Effect:
+    """What a call does: its SQL says it, else how its tool is annotated, else the first verb in the tool's name."""
+    if statements:
+        return "writes" if any(statement.changes for statement in statements) else "reads"
+    tool = context.tool(position)
+    if tool is not None and tool.read_only:
+        return "reads"
+    if runs_commands(ArgumentIndex(context.calls[position].arguments, tool_name=name)):
+        return "program"
+    verb = next((word for word in name_words(name) if word in _READING | _WRITING), "")
+    return "reads" if verb in _READING else "writes" if verb in _WRITING else "unknown"
+
+
+def _all_covered(own: Request, statements: Sequence[Statement]) -> bool:
+    return all(covered(statement, statements) for statement in own.statements)
+
+
+def _is_word(text: str) -> bool:
+    return text.isalpha() and not text.isupper()
+
+
+def _document(value: str) -> str:
+    """A value; of an address on the web what stands behind the host, since mirrors have the same."""
+    path = value.partition("://")[2].partition("/")[2]
+    return path if "/" in path else value

@@ -1,0 +1,204 @@
+"""What an audit says of a call that the environment failed: which later call got the same, and when none is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replay.analysis.audit import audit
+from replay.diagnosis.sql import statements_of
+from replay.records.audit import Audit
+from replay.runfile import Run
+from tests.runs import Step, call, failed, make_run, write_trajectory
+
+TIMED_OUT = "Error: request timed out after 30 seconds"
+CRASHED = "'str' object has no attribute 'get'"
+DONE = "The task passed without it."
+
+
+def audited(directory: Path, calls: list[Step], question: str, *, passed: bool = False) -> Audit:
+    fields: dict[str, Any] = {"model": "ada", "question": question, "reported": {"passed": passed}}
+    file = write_trajectory(directory / "t.trajectory.json", calls, final_reply="Done.", **fields)
+    with Run.read(make_run(directory / "run.db", [file])) as run:
+        return audit(run)
+
+
+def bearings(directory: Path, calls: list[Step], question: str, *, passed: bool = False) -> dict[str, tuple[str, str]]:
+    faults = audited(directory, calls, question, passed=passed).faults.values()
+    return {fault.call.call: (fault.bearing, fault.why) for fault in faults}
+
+
+def sql(statement: str) -> dict[str, str]:
+    return {"query": statement}
+
+
+def row(index: str) -> dict[str, str]:
+    return sql(f"INSERT INTO found_indexes (name, kind) VALUES ('{index}', 'hnsw')")
+
+
+ROWS = "Write the name of every index into the table found_indexes."
+
+
+def test_a_statement_that_writes_got_nothing_by_one_that_reads(tmp_path: Path) -> None:
+    calls = [
+        call("execute_sql", row("first_idx"), "[]"),
+        failed("execute_sql", row("second_idx"), TIMED_OUT),
+        call("execute_sql", sql("SELECT name, kind FROM found_indexes WHERE name = 'second_idx'"), "[]"),
+        call("execute_sql", row("third_idx"), "[]"),
+        call("execute_sql", sql("INSERT INTO found_indexes SELECT 'second_idx', 'hnsw'"), "[]"),
+    ]
+    assert bearings(tmp_path, calls, ROWS) == {"s2c1": ("recovered", "s5c1 asked for the same and got it.")}
+
+
+def test_a_statement_that_reads_got_nothing_by_one_that_writes_or_reads_less(tmp_path: Path) -> None:
+    calls = [
+        failed("execute_sql", sql("SELECT name, kind FROM found_indexes"), TIMED_OUT),
+        call("execute_sql", row("first_idx"), "[]"),
+        call("execute_sql", sql("SELECT name FROM found_indexes"), '[{"name": "first_idx"}]'),
+        call("execute_sql", sql("-- all\nSELECT * FROM found_indexes;"), '[{"name": "first_idx", "kind": "hnsw"}]'),
+    ]
+    assert bearings(tmp_path, calls, ROWS) == {"s1c1": ("recovered", "s4c1 asked for the same and got it.")}
+
+
+def test_statements_that_were_made_one_by_one_later_recover_the_one_that_made_all(tmp_path: Path) -> None:
+    calls = [
+        failed(
+            "apply_migration", {"name": "all", "query": "CREATE TABLE a (x int); CREATE TABLE b (y int);"}, TIMED_OUT
+        ),
+        call("execute_sql", sql("CREATE TABLE a (x integer)"), "[]"),
+        call("execute_sql", sql("CREATE TABLE b (y integer)"), "[]"),
+    ]
+    got = ("recovered", "Later calls asked for all of it and got it.")
+    assert bearings(tmp_path, calls, "Make the tables a and b.") == {"s1c1": got}
+
+
+def test_a_file_that_was_never_read_is_not_got_by_writing_it(tmp_path: Path) -> None:
+    calls = [
+        failed("get_file_contents", {"path": "Cargo.toml"}, CRASHED),
+        call("search_code", {"query": "path:Cargo.toml version"}, '{"total_count": 0, "incomplete_results": false}'),
+        call("push_files", {"files": [{"path": "Cargo.toml", "content": 'version = "1.1.0"'}]}, "pushed"),
+    ]
+    why = 'The task asks for "Cargo.toml", and no other call got it.'
+    assert bearings(tmp_path, calls, "Set the version in Cargo.toml to 1.1.0.") == {"s1c1": ("on-path", why)}
+
+
+def test_a_file_is_got_by_the_id_that_a_listing_gives_for_it_and_not_by_a_list_of_its_commits(tmp_path: Path) -> None:
+    listing = '[{"path": "src/lib.rs", "sha": "acd572ad0e8f"}, {"path": "src/encoding.rs", "sha": "afe1fce7b016"}]'
+    calls = [
+        call("act", {"action_name": "get_pull"}, '{"ref": "pr/36-main", "head": "c0f2f407e0f1"}'),
+        failed(
+            "act", {"action_name": "get_content", "params": '{"path": "src/encoding.rs", "ref": "pr/36-main"}'}, CRASHED
+        ),
+        call("act", {"action_name": "get_commit", "params": '{"sha": "c0f2f407e0f1"}'}, '{"message": "Fix"}'),
+        call("act", {"action_name": "list_commits", "params": '{"path": "src/encoding.rs"}'}, '[{"message": "Fix"}]'),
+        call("act", {"action_name": "get_content", "params": '{"path": "src"}'}, listing),
+        call("act", {"action_name": "get_blob", "params": '{"sha": "acd572ad0e8f"}'}, "mod encoding;"),
+        call("act", {"action_name": "get_blob", "params": '{"sha": "afe1fce7b016"}'}, "use std;"),
+    ]
+    question = "What does src/encoding.rs use?"
+    assert bearings(tmp_path, calls, question) == {"s2c1": ("recovered", "s7c1 asked for the same and got it.")}
+
+
+def test_another_sheet_is_not_the_same_though_its_name_is_a_plain_word(tmp_path: Path) -> None:
+    calls = [
+        failed("sheets/get_rows", {"id": "1X9yLub8Cpo", "sheet": "Songs"}, TIMED_OUT),
+        call("sheets/get_rows", {"id": "1X9yLub8Cpo", "sheet": "Singers"}, "a, b"),
+    ]
+    [(bearing, _)] = bearings(tmp_path, calls, "Who sang most?").values()
+    assert bearing == "beside"
+
+
+def test_programs_that_name_the_same_are_not_said_to_have_got_it(tmp_path: Path) -> None:
+    calls = [
+        failed("sheets/read", {"file": "/data/turnover.xlsx"}, TIMED_OUT),
+        call("python/execute", {"code": "open('requests.txt', 'w').write('/data/turnover.xlsx')"}, "saved"),
+        call("python/execute", {"code": "print(read_excel('/data/turnover.xlsx'))"}, "turnover 12"),
+    ]
+    got = ("recovered", "s2c1 and s3c1 asked about the same and were answered.")
+    assert bearings(tmp_path, calls, "What was the turnover?") == {"s1c1": got}
+
+
+def test_the_last_of_several_vain_calls_lies_where_the_others_do(tmp_path: Path) -> None:
+    wanted = {"id": "1X9yLub8Cpo", "sheet": "songs"}
+    calls = [
+        failed("sheets/get_rows", wanted, TIMED_OUT),
+        failed("sheets/get_rows", wanted, TIMED_OUT),
+        failed("sheets/get_summary", wanted, TIMED_OUT),
+        call("files/write_file", {"path": "/out/a.txt", "content": "guessed"}, "written"),
+    ]
+    assert {at: bearing for at, (bearing, _) in bearings(tmp_path, calls, "Who sang most?").items()} == {
+        "s1c1": "on-path",
+        "s2c1": "on-path",
+        "s3c1": "on-path",
+    }
+
+
+def test_nothing_lies_on_the_way_to_a_loss_where_the_task_passed(tmp_path: Path) -> None:
+    calls = [failed("files/read", {"path": "/data/a.csv"}, TIMED_OUT), call("files/list", {}, "a.csv")]
+    assert bearings(tmp_path, calls, "Is there an a.csv?", passed=True) == {"s1c1": ("beside", DONE)}
+
+
+def test_what_the_model_had_before_was_not_lost(tmp_path: Path) -> None:
+    calls = [
+        call("execute_sql", sql("SELECT COUNT(*) AS total FROM documents"), '[{"total": 10}]'),
+        failed("execute_sql", sql("SELECT COUNT(*) FROM documents"), TIMED_OUT),
+        call("execute_sql", sql("SELECT COUNT(*) FROM queries"), '[{"count": 4}]'),
+    ]
+    why = "s1c1 had got the same before."
+    assert bearings(tmp_path, calls, "How many documents are there?") == {"s2c1": ("beside", why)}
+
+
+def test_a_read_of_what_the_model_had_written_itself_is_a_mere_look(tmp_path: Path) -> None:
+    path = {"path": "out/CHANGELOG.md"}
+    calls = [
+        call("create_or_update_file", {**path, "content": "# Changelog"}, "created"),
+        call("create_pull_request", {"body": "Adds out/CHANGELOG.md"}, "opened"),
+        failed("get_file_contents", path, CRASHED),
+        call("list_commits", {}, "one"),
+    ]
+    why = "It looks at what s1c1 had written."
+    assert bearings(tmp_path, calls, "Write out/CHANGELOG.md.") == {"s3c1": ("beside", why)}
+
+
+def test_what_was_dropped_later_did_not_make_the_table(tmp_path: Path) -> None:
+    made = "CREATE TABLE a (x int, y int)"
+    calls = [failed("execute_sql", sql(made), TIMED_OUT)]
+    calls += [call("execute_sql", sql(statement), "[]") for statement in (made, "DROP TABLE a", made)]
+    assert bearings(tmp_path, calls, "Make the table a.") == {
+        "s1c1": ("recovered", "s4c1 asked for the same and got it.")
+    }
+
+
+def test_the_fields_that_an_answer_is_to_have_are_not_what_the_task_asks_for(tmp_path: Path) -> None:
+    calls = [
+        failed("get_file", {"path": "package.json", "fields": ["content"]}, CRASHED),
+        call("list_files", {"path": "src"}, "a.js"),
+    ]
+    [(bearing, _)] = bearings(tmp_path, calls, "Add the file lint.yml with this content: on push.").values()
+    assert bearing == "beside"
+
+
+def test_an_answer_that_later_calls_took_values_from_is_no_fault(tmp_path: Path) -> None:
+    calls = [
+        failed("list_issues", {}, 'Error: connect ECONNREFUSED, with issue "ISS-48213" open'),
+        call("get_issue", {"id": "ISS-48213"}, "closed"),
+    ]
+    assert bearings(tmp_path, calls, "What of the issues?") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "verbs"),
+    [
+        ("-- look\nSELECT 1", ["select"]),
+        ("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", ["insert"]),
+        ("SET ROLE analyst; SELECT x FROM t", ["select"]),
+        ("DO $$ BEGIN INSERT INTO t VALUES (1); UPDATE t SET x = 2; END $$;", ["insert", "update"]),
+        ("SELECT 'a; DROP TABLE t' FROM t", ["select"]),
+        ("show me the way", []),
+        ("who won?", []),
+    ],
+)
+def test_a_statement_is_known_by_its_verb(text: str, verbs: list[str]) -> None:
+    assert [statement.verb for statement in statements_of(text)] == verbs
