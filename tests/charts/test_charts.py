@@ -182,6 +182,13 @@ def test_what_a_figure_says_of_its_measure_fits_its_width(run_path: Path, name: 
     assert max(map(len, told)) * 0.55 * size < width
 
 
+def test_a_rank_stands_before_the_name_and_the_words_say_what_cells_and_colours_are(run_path: Path) -> None:
+    ranks = ET.fromstring(drawn(data_of(run_path, "leaderboard"), "svg"))
+    assert any("".join(text.itertext()).startswith("1. good") for text in ranks.iter(f"{SVG}text"))
+    cells = ET.fromstring(drawn(data_of(run_path, "model-server"), "svg"))
+    assert "in the cells: counts" in " ".join("".join(text.itertext()) for text in cells.iter(f"{SVG}text"))
+
+
 def test_numbers_from_elsewhere_are_drawn_by_the_same_modules() -> None:
     data = Chart(
         figure="metric-by-type",
