@@ -66,6 +66,7 @@ _REFUSALS: Final = {
     "answer.malformed-value": "malformed-value",
 }
 _NOTHING_THERE: Final = re.compile(r"\b(?:404|410)\b|\bnot found\b|\bno longer exists\b", re.IGNORECASE)
+_REQUEST: Final = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|[Ff]etch(?:ing)?)\b[:\s'\"(]*$")
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
 _SELF_EXPLAINING: Final = frozenset({"refused-by-policy", "malformed-value", "permission-denied"})
 
@@ -96,8 +97,8 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     text = context.answer_text(position)
     missing, named = _missing_in(text), argument_by_value(context.sent(position), _without_addresses(text))
     if missing is None and named is None:
-        address = _ADDRESS.search(text) if _NOTHING_THERE.search(text) else None
-        return _no_address(context, position, address[0]) if address else _generic(context, position, "not-found")
+        address = _asked_address(context, position, text) if _NOTHING_THERE.search(text) else None
+        return _no_address(context, position, address) if address else _generic(context, position, "not-found")
     name = missing.name if missing else str(named.value if named else "")
     holder = _holder(context, position, name) or named
     what = missing.what if missing else ""
@@ -140,6 +141,15 @@ def _missing_in(text: str) -> _Missing | None:
     parts = found.groupdict()
     name = next(parts[key] for key in ("file", "name", "quoted", "before", "shell") if parts[key])
     return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
+
+
+def _asked_address(context: TrajectoryContext, position: str, text: str) -> str | None:
+    """The first address in an error, where it is what was asked for, and not one that explains."""
+    address = _ADDRESS.search(text)
+    if address is None:
+        return None
+    given = any(address[0].rstrip(".,:;)") in str(leaf.value) for leaf in arguments_of(context.sent(position)))
+    return address[0] if given or _REQUEST.search(text[: address.start()]) else None
 
 
 def _no_address(context: TrajectoryContext, position: str, address: str) -> Finding:

@@ -251,7 +251,7 @@ def test_a_word_of_a_command_is_not_taken_for_another_word(tmp_path: Path) -> No
 
 
 def test_an_address_that_an_error_only_mentions_is_not_what_is_missing(tmp_path: Path) -> None:
-    answer = "Failed to find expected lines in README.md: see https://example.org/docs"
+    answer = "404 Not Found. The documentation is at https://example.org/docs"
     found = told(tmp_path, failed("files/patch", {"text": "x"}, f"Error: {answer}"), offline=True)
     assert "missing-address" not in found
 
