@@ -293,12 +293,28 @@ def reported_of(record: JsonObject) -> ReportedResult | None:
     Args:
         record: the object that holds the trajectory.
     """
+    own = object_in(record, "replay")
+    if "reported" in own:
+        return reported_in(own)
     passed = next((record[name] for name in _PASSED if isinstance(record.get(name), bool)), None)
     score = next((number for name in _SCORE if (number := _number(record.get(name))) is not None), None)
     if passed is None and score is None:
         return None
     details = {name: record[name] for name in _WHY if isinstance(record.get(name), str)}
     return ReportedResult(passed=passed, score=score, details=details or None)
+
+
+def reported_in(details: JsonObject) -> ReportedResult | None:
+    """The verdict on a task in what our own exporters write of it."""
+    given = as_object(details.get("reported"))
+    if given is None:
+        return None
+    passed = given.get("passed")
+    return ReportedResult(
+        passed=passed if isinstance(passed, bool) else None,
+        score=_number(given.get("score")),
+        details=as_object(given.get("details")),
+    )
 
 
 def labels_of(record: JsonObject) -> dict[str, str] | None:

@@ -44,6 +44,7 @@ def call_report(scope: ReportScope) -> str:
     row, recorded = context.rows[position], context.calls[position]
     outer, findings = recorded.dispatched_by, findings_of_call(context, position)
     call = scope.call_id(context, position)
+    heading = "Likely fix" if any(finding.suggestion for finding in findings) else "What the call shows"
     sections = [
         f"# {title(context, row)}",
         what_happened(row, findings),
@@ -56,7 +57,7 @@ def call_report(scope: ReportScope) -> str:
         else "",
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
         *_violations(row),
-        f"## Likely fix\n\n{finding_lines(findings)}" if findings else "",
+        f"## {heading}\n\n{finding_lines(findings)}" if findings else "",
         *_before(context, position),
         f"## Versions\n\n{versions(context, [row])}",
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
@@ -156,7 +157,7 @@ def _rule(context: TrajectoryContext, row: CallRow) -> str:
     ]
     if row.layers:
         lines.append(f"- The answer came in {', in it '.join(map(_layer, row.layers))}")
-    if row.caused_by and explains(context, row.caused_by):
+    if row.caused_by and explains(context, row.caused_by, row.call):
         lines.append(f"- Caused by: {code(row.caused_by)}")
     if row.gap:
         lines.append(f"- State gap: {code(row.gap)} did not happen again as recorded")
