@@ -47,7 +47,7 @@ def test_a_misspelt_model_among_judge_scores_is_named(tmp_path: Path, results_fi
 
 def test_a_figure_that_is_not_named_is_one_of_those_that_there_are() -> None:
     done = replay_here("figure", "-o", "x.svg")
-    assert (done.returncode, done.stderr.splitlines()[-1][:46]) == (2, "replay: say which figure: error-distribution, ")
+    assert (done.returncode, done.stderr.splitlines()[-1][:46]) == (2, "replay: say which figure: error-multiples, lea")
 
 
 def _texts(source: str) -> Iterator[str]:

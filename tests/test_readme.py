@@ -45,6 +45,13 @@ def without_certainty(lines: Sequence[str]) -> list[str]:
     return [*lines[:start], *lines[end:]]
 
 
+def test_the_readme_has_a_way_in_for_those_who_have_sessions_and_no_servers() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert "You have sessions, and no servers?" in text
+    assert "five outcomes (or says that it is inconclusive" in text
+    assert "`replay recover`" in text
+
+
 def test_the_readme_shows_the_table_of_the_samples_page() -> None:
     (table,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert table.rstrip() in PAGE

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from replay.charts.counts import (
-    error_distribution,
     error_multiples,
     model_finding,
     model_server,
@@ -27,7 +26,6 @@ from replay.safety.text import csv_line
 from replay.suggestions import nearest_name
 
 CHARTS: Final[Mapping[str, Callable[[Run, ChartOptions], Chart]]] = {
-    "error-distribution": error_distribution,
     "error-multiples": error_multiples,
     "leaderboard": leaderboard,
     "metric-by-type": metric_by_type,

@@ -21,8 +21,14 @@ ORDER: Final = tuple(outcome for outcome in reversed(Outcome) if outcome is not 
 
 
 def outcomes(run: Run, options: ChartOptions) -> Chart:
-    """All calls by model, the inconclusive ones too."""
-    return outcomes_of(chosen_models(run, options))
+    """Shares of all calls, by model, the undecided ones too; best model first: after the M3-Bench paper's figure 6."""
+    models = best_first(chosen_models(run, options))
+    chart = outcomes_of(models)
+    values = tuple(
+        row if _is_decided(model) else (*(None for _ in row[:-1]), row[-1])
+        for model, row in zip(models, chart.values, strict=True)
+    )
+    return chart.model_copy(update={"values": values, "notes": (*chart.notes, *_undecided_note(models))})
 
 
 def outcomes_of(models: Sequence[ModelSummary | ComparedModel]) -> Chart:
@@ -46,23 +52,6 @@ def outcomes_of(models: Sequence[ModelSummary | ComparedModel]) -> Chart:
 
 FEWEST_DECIDED: Final = 0.1
 """The share of a model's calls that must be decided for shares of them to be drawn."""
-
-
-def error_distribution(run: Run, options: ChartOptions) -> Chart:
-    """Shares of all calls, by model, the undecided ones too; best model first: after the M3-Bench paper's figure 6."""
-    models = best_first(chosen_models(run, options))
-    chart = outcomes_of(models)
-    return chart.model_copy(
-        update={
-            "figure": "error-distribution",
-            "title": "How the calls were judged",
-            "values": tuple(
-                row if _is_decided(model) else (*(None for _ in row[:-1]), row[-1])
-                for model, row in zip(models, chart.values, strict=True)
-            ),
-            "notes": (*chart.notes, *_undecided_note(models)),
-        }
-    )
 
 
 def _is_decided(model: ModelSummary) -> bool:

@@ -427,7 +427,6 @@ def _shown(name: str, limit: int = 34) -> str:
 
 
 _DRAWINGS: Final[dict[str, Callable[[Chart, _Canvas], None]]] = {
-    "error-distribution": _stacked_bars,
     "error-multiples": _panels,
     "leaderboard": _ranked_bars,
     "supported": _ranked_bars,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -138,7 +138,11 @@ def _dag_file(trajectory: Trajectory, redactor: Redactor) -> str:
     fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
     if fields["edges"] is None:
         fields["edges"] = infer_edges(trajectory)
-    return json.dumps(stamped(redactor.record(TrajectoryFile(**fields))), ensure_ascii=False, indent=1) + "\n"
+    return _written(stamped(redactor.record(TrajectoryFile(**fields))))
+
+
+def _written(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
@@ -159,7 +163,8 @@ def _write_with_workers(
     redactor = _redactor()  # on a cluster the environment is another one
 
     def write(path: str, texts: list[tuple[str, str]]) -> None:
-        _write(path, ((identifier, redactor.text(text)) for identifier, text in texts), targets)
+        redacted = ((identifier, _written(redactor.json(json.loads(text)))) for identifier, text in texts)
+        _write(path, redacted, targets)
 
     def jobs() -> Iterator[Job]:
         for results in opened:

@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Figures:
-  error-distribution  how the calls of each model were judged: stacked bars
   error-multiples     the failures by kind, a panel a model
   leaderboard         the models by average score, else by well-formed calls
   metric-by-type      a metric by type of task: a dot a model, with intervals
   model-finding       which model makes which mistake: a heat map
   model-server        which model fails at which server: a heat map
-  outcomes            all calls of each model by outcome, as on the page
+  outcomes            how the calls of each model were judged: stacked bars, as on the page
   supported           tasks passed as reported, and what the evidence supports (see replay audit)
   tool-outcome        how the calls to each tool were judged: a heat map
   trajectory-finding  in how many trajectories a kind of finding stands, as on the page
 
 \b
 Examples:
-  replay figure error-distribution -o figure1.svg
+  replay figure outcomes -o figure1.svg
   replay figure leaderboard nightly.db -o leaderboard.pdf
   replay figure metric-by-type --metric recall -o recall.png --for slide
   replay figure model-server --data csv > model-server.csv

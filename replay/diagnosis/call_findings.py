@@ -52,6 +52,7 @@ def _findings(context: TrajectoryContext, position: str, row: CallRow) -> Iterat
 def _verdict_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """What the verdict says beside its outcome: a reader of the outcome alone would miss it."""
     yield from _caused(context, position)
+    yield from _partial(context, position)
     yield from _empty(context, position)
     yield from _refused_though_valid(context, position)
     yield from _schema_not_checked(context, position)
@@ -69,7 +70,7 @@ def _finding(
 
 def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     cause = context.rows[position].caused_by
-    if cause is None or not explains(context, cause):
+    if cause is None or not explains(context, cause, position):
         return
     root = context.rows[cause]
     yield context.finding(
@@ -80,6 +81,13 @@ def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         calls=context.refs(position, cause),
         certainty="likely",
     )
+
+
+def _partial(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    if "partial" in context.rows[position].findings:
+        answer = plain(context.answer_text(position), 240)
+        sentence = f"The call succeeded in part: its answer reports errors beside what was done: {answer}."
+        yield _finding(context, position, "partial", sentence)
 
 
 def _empty(context: TrajectoryContext, position: str) -> Iterator[Finding]:

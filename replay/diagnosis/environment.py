@@ -90,6 +90,9 @@ _MESSAGES_BY_RULE: Final[dict[str, _Message]] = {
         "{server} gave no answer in time: {short_reply}.",
         "Raise call_timeout of the server in the fleet file, if the tool takes so long.",
     ),
+    "answer.too-large": _Message(
+        "rate-limited", "The answer was held back, because it is longer than is handed out: {short_reply}."
+    ),
     "answer.environment": _Message(
         "server-fault",
         "{server} lacks something where it runs, or that is full or broken: {reply}.",
@@ -105,6 +108,9 @@ _MESSAGES_BY_RULE: Final[dict[str, _Message]] = {
     "harness.interrupted": _Message("cancelled", "The call was cancelled: {reply}."),
 }
 """Rules that know more than the reason that they give."""
+_OF_THE_FLEET: Final = frozenset({Reason.RATE_LIMITED, Reason.UNAUTHORIZED, Reason.NETWORK})
+"""Reasons whose suggestions are about how the fleet is run."""
+_OF_A_SERVER: Final = _OF_THE_FLEET | {Reason.NO_ANSWER, Reason.SERVER_FAULT}
 
 
 def environment_finding(context: TrajectoryContext, position: str, reason: Reason) -> Finding:
@@ -128,7 +134,10 @@ def _message(context: TrajectoryContext, position: str, reason: Reason) -> _Mess
         return _state_gap(context, position)
     kind, sentence, suggestion = _MESSAGES_BY_RULE.get(context.rows[position].rule, _MESSAGES[reason])
     values = _values(context, position)
-    helps = suggestion if not context.calls[position].local else None  # a tool of the agent's own is in no fleet
+    row = context.rows[position]
+    # a tool of the agent's own is in no fleet, and no setting of ours changes what was recorded
+    own = context.calls[position].local or (reason in _OF_A_SERVER and row.server is None)
+    helps = None if own or (reason in _OF_THE_FLEET and row.evidence == "recorded") else suggestion
     return _Message(kind, sentence.format_map(values), helps.format_map(values) if helps else None)
 
 

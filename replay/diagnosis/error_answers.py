@@ -5,16 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
 from replay.dag.documents import join
-from replay.diagnosis.named_arguments import Argument, argument_by_name, argument_by_value, arguments_of
+from replay.diagnosis.named_arguments import (
+    Argument,
+    argument_by_name,
+    argument_by_value,
+    arguments_of,
+    folded,
+    is_same_name,
+)
 from replay.diagnosis.phrasing import place, plain, quoted
 from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
+from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import Outcome, texts_of
 from replay.records.finding import Finding
+from replay.safety.text import one_line
 
 _THINGS: Final = (
     "sheet|worksheet|table|column|document|file|workbook|entity|user|page|database|collection|resource|key|branch|repository"
@@ -34,12 +44,18 @@ _MISSING: Final = re.compile(
 )
 _HINTS: Final = re.compile(
     r"\b(?:must|should) (?:be|have|start|contain|match)\b[^\n;]{1,160}"
-    r"|\b(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
-    r"|\b(?:available|choices|options|did you mean)\b:? [^\n]{1,160}"
-    r"|\bexpected [A-Z0-9\[\"'][^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
+    r"|\b(?<!not )(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
+    r"|\b(?<!not )(?:available|choices|options)(?: are| is)?: ?[^\n]{1,160}"
+    r"|\bdid you mean\b[^\n<]{1,160}(?:(?<=[:?])\n[^\n<]{1,160})?"
+    r"|(?-i:\bexpected [A-Z0-9\[\"'])[^\n.;]{1,120}|\buse \w[^\n.;]{1,120} instead|\bpass \w+=\w+[^\n.;]{0,80}"
     r"|\bonly [^\n.;]{1,80} (?:are|is) allowed|\bmaximum [^\n.;]{1,80}",
     re.IGNORECASE,
 )
+_ADVICE: Final = re.compile(
+    r"(?:^|[.!:;>] |\n)((?:Please )?(?i:use(?! of\b)|provide|specify|pass|call|set|add|read(?= it| the))"
+    r" (?!--?h)(?:[^\n.;<\"]|\"(?=\w)|(?<=\w)\"(?= )){4,160})"
+)
+"""A sentence that says what is to be done."""
 _ALLOWED: Final = re.compile(
     r"(?:outside[^\n]{0,40} allowed director(?:y|ies): (?:\S+ not in )?|\bnot in )(?P<place>/[^\s,]*)", re.IGNORECASE
 )
@@ -49,8 +65,14 @@ _REFUSALS: Final = {
     "answer.exists-already": "exists-already",
     "answer.malformed-value": "malformed-value",
 }
+_NOTHING_THERE: Final = re.compile(r"\b(?:404|410)\b|\bnot found\b|\bno longer exists\b", re.IGNORECASE)
+_REQUEST: Final = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|[Ff]etch(?:ing)?)\b[:\s'\"(]*$")
 _ADDRESS: Final = re.compile(r"https?://[^\s\"'<>]+")
 _SELF_EXPLAINING: Final = frozenset({"refused-by-policy", "malformed-value", "permission-denied"})
+
+
+_MIN_KNOWN: Final = 4
+_NEAR: Final = 60.0
 
 
 class _Missing(NamedTuple):
@@ -75,8 +97,8 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
     text = context.answer_text(position)
     missing, named = _missing_in(text), argument_by_value(context.sent(position), _without_addresses(text))
     if missing is None and named is None:
-        address = _ADDRESS.search(text)
-        return _no_address(context, position, address[0]) if address else _generic(context, position, "not-found")
+        address = _asked_address(context, position, text) if _NOTHING_THERE.search(text) else None
+        return _no_address(context, position, address) if address else _generic(context, position, "not-found")
     name = missing.name if missing else str(named.value if named else "")
     holder = _holder(context, position, name) or named
     what = missing.what if missing else ""
@@ -91,10 +113,15 @@ def _not_found(context: TrajectoryContext, position: str) -> Finding:
         f"{plain(text, 240)}."
         if holder
         else f"{_who(context, position)} did not find {quoted(name)}: {plain(text, 240)}.",
-        _missing_suggestion(context, position, name, text),
+        _missing_suggestion(context, position, name if holder and _is_a_name(name, holder) else "", text),
         pointer=holder.pointer if holder else None,
         details={"missing": name},
     )
+
+
+def _is_a_name(name: str, holder: Argument) -> bool:
+    """Whether what is missing is no mere word of a longer argument."""
+    return not name.isalpha() or str(holder.value).strip() == name
 
 
 def missing_name(context: TrajectoryContext, position: str) -> str | None:
@@ -116,13 +143,22 @@ def _missing_in(text: str) -> _Missing | None:
     return _Missing((parts["kind"] or parts["what"] or "").lower(), name)
 
 
+def _asked_address(context: TrajectoryContext, position: str, text: str) -> str | None:
+    """The first address in an error, where it is what was asked for, and not one that explains."""
+    address = _ADDRESS.search(text)
+    if address is None:
+        return None
+    given = any(address[0].rstrip(".,:;)") in str(leaf.value) for leaf in arguments_of(context.sent(position)))
+    return address[0] if given or _REQUEST.search(text[: address.start()]) else None
+
+
 def _no_address(context: TrajectoryContext, position: str, address: str) -> Finding:
     """Of an address nobody can say which part of it is wrong: its owner, its project or its path."""
     return context.finding(
         position,
         "missing-address",
         f"Nothing is at {quoted(address.rstrip('.,:;)'), 200)}, or nothing that these credentials may see.",
-        "Look up what there is first, from the outside in: the owner, what it has, then the path.",
+        "Look it up first, from the outside in: what is there, and then the path.",
     )
 
 
@@ -150,8 +186,8 @@ def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
     return context.finding(
         position,
         "missing-program",
-        f"The command starts the program {quoted(name)}, which is not there where the server runs.",
-        f"Do without {quoted(name)}, or install it where the server runs.",
+        f"The command starts the program {quoted(name)}, which is not there where the command runs.",
+        f"Do without {quoted(name)}, or install it where the command runs." if "/" not in name else None,
         details={"missing": name},
     )
 
@@ -178,9 +214,8 @@ def _missing_sentence(what: str, name: str, holder: Argument | None, text: str) 
 
 
 def _missing_suggestion(context: TrajectoryContext, position: str, name: str, text: str) -> str | None:
-    hint = _hint(text)
-    if hint:
-        return f"{_who(context, position)} says: {hint}."
+    if advice := _advised(context, position, text):
+        return advice
     near = nearest_known(context, position, name)
     if near is not None:
         return f"{near.call} named {quoted(near.value)}: that may be the one that was meant."
@@ -193,9 +228,8 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
     named = _topic(context, position, text, alone=kind in _SELF_EXPLAINING)
     if named is None and kind is None:
         return _generic(context, position, "refused")
-    hint = _hint(text)
     about = "" if kind == "exists-already" else "the call"
-    about = f"{place(named.pointer)}, {quoted(named.value)}" if named else about
+    about = f"{place(named.pointer)} ({quoted(named.value)})" if named else about
     about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
     verb = {
         "refused-by-policy": f"{_who(context, position)} does not allow",
@@ -207,7 +241,7 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
         position,
         kind or "refused-value",
         f"{f'{verb} {about}'.strip()}: {plain(text, 240)}.",
-        f"{_who(context, position)} says: {hint}." if hint else None,
+        _advised(context, position, text),
         pointer=named.pointer if named else None,
     )
 
@@ -222,13 +256,23 @@ def _topic(context: TrajectoryContext, position: str, text: str, *, alone: bool)
     return named
 
 
-def _hint(text: str) -> str | None:
-    """What the error itself says would be right."""
-    allowed = _ALLOWED.search(text)
-    if allowed:
-        return f"allowed is what lies in {plain(allowed['place'])}"
-    found = _HINTS.search(text)
-    return plain(found[0], 200) if found else None
+def _advised(context: TrajectoryContext, position: str, text: str) -> str | None:
+    """What the error itself says would be right; of a program's output the line that tells why it failed."""
+    if _is_printed(context, position):
+        line = _telling_line(text)
+        text = line[0] if line else ""
+    if allowed := _ALLOWED.search(text):
+        advice = f"allowed is what lies in {plain(allowed['place'])}"
+    elif hint := _ADVICE.search(text) or _HINTS.search(text):
+        advice = plain(hint[hint.lastindex or 0], 200)
+    else:
+        return None
+    repeated = any(
+        advice in one_line(str(own)) for own in (*context.sent(position).values(), context.calls[position].raw)
+    )
+    if repeated or advice.endswith(":"):
+        return None  # the call says so itself, or what is advised stands elsewhere
+    return f"{_who(context, position)} says: {advice}."
 
 
 def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
@@ -236,7 +280,7 @@ def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     row = context.rows[position]
     answer = context.answer_text(position)
     words = f"{_who(context, position)}'s words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
-    return context.finding(position, kind, f"{words}.", specific=False)
+    return context.finding(position, kind, f"{words}.", _advised(context, position, answer), specific=False)
 
 
 def _who(context: TrajectoryContext, position: str) -> str:
@@ -271,16 +315,36 @@ def program_findings(context: TrajectoryContext, position: str) -> Iterator[Find
     ended = _ENDED.search(whole[:_MAX_HEAD])
     if not (row.rule.startswith("program.") or ended or _ENDED.search(text)):
         return
-    exceptions = list(_EXCEPTION.finditer(text))
-    if exceptions:
-        yield _raised(context, position, whole, exceptions[-1])
+    line = _telling_line(text)
+    if line is not None and line.re is _EXCEPTION:
+        yield _raised(context, position, whole, line)
         return
-    line = _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
     printed = line[0].strip() if line else text.strip() if row.rule.startswith("program.") else ""
     if printed:
         yield context.finding(
             position, "program-failed", f"The program that the call ran failed: {plain(printed, 240)}."
         )
+
+
+def _telling_line(text: str) -> re.Match[str] | None:
+    """The line of a program's output that says why it failed."""
+    exceptions = list(_EXCEPTION.finditer(text))
+    return exceptions[-1] if exceptions else _NO_COMMAND.search(text) or _LAST_ERROR.search(text)
+
+
+def _is_printed(context: TrajectoryContext, position: str) -> bool:
+    """Whether an answer is what a program printed, which says much beside why it failed."""
+    call = context.calls[position]
+    arguments = ArgumentIndex(call.arguments, tool_name=call.name or "")
+    return context.rows[position].rule.startswith("program.") or runs_commands(arguments)
+
+
+def error_text(context: TrajectoryContext, position: str) -> str:
+    """What an error says: of a long one, and of what a program printed, the line that tells why."""
+    text = context.answer_text(position)
+    long = len(text) > _MAX_HEAD or _is_printed(context, position)
+    line = _telling_line(text) if long else None
+    return line[0] if line else text[:_MAX_HEAD]
 
 
 def _raised(context: TrajectoryContext, position: str, whole: str, exception: re.Match[str]) -> Finding:
@@ -315,19 +379,28 @@ def _sets(context: TrajectoryContext, position: str, name: str) -> bool:
     return bool(same_tool) and any(pattern.search(text) for text in code)
 
 
-_NEAR: Final = 80.0
-
-
 def nearest_known(context: TrajectoryContext, position: str, name: str) -> KnownName | None:
-    """The nearest name in the answers of earlier successful calls, where one is near enough."""
-    wanted = last_segment(name).lower()
-    if len(wanted) < 4:
+    """The nearest name in the answers of earlier successful calls: the same one, written otherwise or elsewhere."""
+    wanted, step = last_segment(name).lower(), context.step_of[position]
+    if len(wanted) < _MIN_KNOWN or any(map(str.isspace, name)):
         return None
-    best, score, step = None, _NEAR, context.step_of[position]
-    for known in context.names_in_answers:
-        if context.step_of[known.call] >= step:
-            break
-        ratio = fuzz.ratio(known.folded, wanted, score_cutoff=score)
-        if ratio > score and known.value != name:
-            best, score = known, ratio
-    return best
+    earlier = takewhile(lambda known: context.step_of[known.call] < step, context.names_in_answers)
+    near = (known for known in earlier if fuzz.ratio(known.folded, wanted, score_cutoff=_NEAR))
+    alike = (known for known in near if is_same_name(known.folded, wanted) and _may_be_meant(known.value, name))
+    return max(alike, key=lambda known: fuzz.ratio(known.value, name), default=None)
+
+
+def _may_be_meant(known: str, name: str) -> bool:
+    """Whether one path can stand for another: a folder of it is too many or lacking, or its last name spelt otherwise.
+
+    The same path below another folder is another thing. Of what has no ending only letter cases and separators differ.
+    """
+    here, there = (path.lstrip("~").removeprefix("./").strip("/").split("/") for path in (name, known))
+    (first, dot, ending), (last, _, other) = here[-1].rpartition("."), there[-1].rpartition(".")
+    if here[-1] != there[-1]:
+        spelt = is_same_name(first, last) if dot else folded(ending) == folded(other)
+        below = there[:-1] == here[:-1] or (bool(dot) and len(there) == 1)
+        return spelt and below and (not dot or ending == other)
+    shorter, longer = sorted((here, there), key=len)
+    rest = iter(longer)
+    return bool(dot) and longer[-len(shorter) :] != shorter and all(folder in rest for folder in shorter)

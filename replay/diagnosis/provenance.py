@@ -23,6 +23,8 @@ _LIKELY_PLACEHOLDER: Final = re.compile(
     r"|x{3,}(?:-x+)*|X{3,}(?:-X+)*|to[_ ]be[_ ](?:filled|determined).*|TODO|TBD"
     r"|(?:example|sample|dummy|fake|placeholder)[_-]?(?:id|key|token|path|file|value)\w*",
 )
+_PATH_TO: Final = re.compile("/?path/to/")
+"""Where one such path was named, others may be meant as they stand."""
 _IDENTIFIER_KEY: Final = re.compile(
     r"(?:^|[/_-])(?:id|ids|uid|uuid|guid|asin|sha|hash|token)(?:/\d+)?$|[a-z]I[dD]s?(?:/\d+)?$"
 )
@@ -30,6 +32,8 @@ _OPAQUE: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _DATED: Final = re.compile(r"(?:19|20)\d\d")
 _WORD: Final = re.compile(r"[a-z]{5,}|[A-Z][a-z]{3,}|[A-Z]{6,}")
 """Runs of letters that make a word, as in `sheet1_summary`."""
+_NO_NAME: Final = re.compile(r".*[*?\[].*|[\d\s:T.,/-]*", re.DOTALL)
+"""A pattern, or a date or number, which the question may have in other words."""
 _MIN_CHARACTERS: Final = 3
 
 
@@ -56,7 +60,8 @@ def is_placeholder(value: str, *, failed: bool) -> bool:
 def known_before(context: TrajectoryContext, position: str, value: str) -> bool | None:
     """Whether the question or an earlier step holds a value in letters of either case; None where that cannot be known.
 
-    It cannot where the question is unknown or has images, or where an earlier call has no answer to look at.
+    It cannot where the question is unknown or has images, or where an earlier call has no answer to look at. A call
+    that failed does not make known what it asked for.
     """
     task = context.trajectory.task
     wanted = value.strip().casefold()
@@ -65,18 +70,26 @@ def known_before(context: TrajectoryContext, position: str, value: str) -> bool 
     unknown = not task.question or bool(task.images)
     for call in context.earlier(position):
         text = context.searched_text(call.position)
-        if wanted in text:
+        if wanted in text and not _only_asked_for(context, call.position, wanted):
             return True
         unanswered = call.answer is None and call.position not in context.answers
         unknown = unknown or unanswered or len(text) >= MAX_SEARCHED
     return None if unknown else False
 
 
+def _only_asked_for(context: TrajectoryContext, position: str, wanted: str) -> bool:
+    """Whether a call failed that named a value itself."""
+    failed = context.outcome(position) in FAILURES
+    return failed and any(wanted in str(scalar.value).casefold() for scalar in context.scalars(position))
+
+
 def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> bool:
     if not isinstance(scalar.value, str):
         return False
     failed = context.outcome(position) in FAILURES
-    return is_placeholder(scalar.value, failed=failed) and known_before(context, position, scalar.value) is not True
+    telling = _PATH_TO.search(scalar.value)
+    known = telling[0] if telling else scalar.value
+    return is_placeholder(scalar.value, failed=failed) and known_before(context, position, known) is not True
 
 
 def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> Finding:
@@ -99,6 +112,7 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         not name
         or names_program(context, position, name)
         or len(last) < _MIN_CHARACTERS
+        or _NO_NAME.fullmatch(last)
         or not any(last in str(scalar.value) for scalar in context.scalars(position))
     ):
         return
@@ -106,8 +120,10 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         yield context.finding(
             position,
             "invented-value",
-            f"Neither the question nor any earlier call or answer holds {quoted(last)}.",
-            "List what there is first, and take the name from the answer.",
+            f"Neither the question nor an earlier answer or call that succeeded holds {quoted(last)}.",
+            "Read what there is first, and copy it from the answer."
+            if any(map(str.isspace, last))
+            else "List what there is first, and take the name from the answer.",
             certainty="likely",
         )
 
@@ -133,7 +149,7 @@ def _invented_identifiers(context: TrajectoryContext, position: str) -> Iterator
             position,
             "invented-identifier",
             f"{place(scalar.pointer)} is {quoted(value)}, which stands in neither the question, the tool's "
-            "schema, nor any earlier call or answer.",
+            "schema, nor an earlier answer or call that succeeded.",
             "Take the identifier from the answer of a call that lists what there is.",
             certainty="likely",
             pointer=scalar.pointer,

@@ -1,6 +1,7 @@
 """What went right after a failed call: a later one that did what it was to do.
 
 A later success counts only where it asks for the same: its arguments are those of the failed call but for the fault.
+What it has otherwise is a likely fix only where the error speaks of just that.
 """
 
 from __future__ import annotations
@@ -8,14 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from rapidfuzz import fuzz
 
-from replay.dag.documents import parts
-from replay.diagnosis.error_answers import error_findings
+from replay.diagnosis.argument_changes import Change, Hunk, changes_of, pieces_of
+from replay.diagnosis.error_answers import error_text, missing_name
+from replay.diagnosis.named_arguments import folded, is_named_in, is_repeated_in, is_same_name
 from replay.diagnosis.phrasing import counted, listed, quoted
 from replay.diagnosis.tools_meant import tools_meant
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
+from replay.diagnosis.unchecked_writes import WRITES
+from replay.outcomes.call_facts import holds_quoted
 from replay.records import Outcome
 from replay.records.finding import Finding
 
@@ -25,6 +30,11 @@ _NEAR_PROGRAM: Final = 80.0
 _SEGMENTS: Final = re.compile(r"&&|\|\|?|;|\n")
 _SETTINGS: Final = frozenset({"cd", "export", "set", "sudo", "source", "pip", "import", "from"})
 """First words of what only prepares a program."""
+_SPECIFIC: Final = re.compile(r"[^A-Za-z]|[a-z][A-Z]")
+"""In a word that an error repeats: a plain word stands in many errors."""
+_MIN_REPEATED: Final = 3
+_MAX_SHOWN: Final = 12
+"""Words of a text: of more nobody sees which."""
 _MAX_COMPARED: Final = 2000
 _MAX_NAMED: Final = 3
 
@@ -35,20 +45,27 @@ class Repair(NamedTuple):
     failed: str
     succeeded: str
     calls_later: int
+    unchanged: bool
     difference: str
-    """What is different in the later call."""
+    """What the later call has otherwise and the error speaks of; empty where it speaks of nothing that changed."""
 
 
 def repair_of(context: TrajectoryContext, position: str) -> Repair | None:
     """After a failed call, the first of the same tool, or of the tool meant, that asked for the same and succeeded."""
     row = context.rows[position]
     meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(tools_meant(context, position))
+    failure: _Failure | None = None
     for later, later_row in context.rows.items():
-        if context.step_of[later] <= context.step_of[position] or later_row.outcome is not Outcome.SUCCESS:
+        if later_row.outcome is not Outcome.SUCCESS or later_row.tool not in meant:
             continue
-        if later_row.tool in meant and _asks_for_the_same(context, position, later):
-            difference = _difference(context, position, later)
-            return Repair(position, later, context.order[later] - context.order[position], difference)
+        if context.step_of[later] <= context.step_of[position]:
+            continue
+        failure = failure or _Failure(context, position)
+        changes = list(changes_of(context.arguments(position), context.arguments(later)))
+        if failure.asks_for_the_same(changes, later):
+            told = list(filter(None, (failure.told(change, later) for change in changes)))
+            distance = context.order[later] - context.order[position]
+            return Repair(position, later, distance, not changes, listed(told, most=_MAX_NAMED))
     return None
 
 
@@ -78,50 +95,143 @@ def later_findings(context: TrajectoryContext, position: str) -> Iterator[Findin
 
 
 def _again(context: TrajectoryContext, repair: Repair) -> str:
-    row = context.rows[repair.failed]
-    if row.outcome is Outcome.UNKNOWN_TOOL:
+    if context.rows[repair.failed].outcome is Outcome.UNKNOWN_TOOL:
         return f"called {quoted(context.rows[repair.succeeded].tool or '?')}"
-    return "called the same tool" if repair.difference else "was the same call, unchanged,"
+    return "was the same call, unchanged," if repair.unchanged else "called the same tool"
 
 
-def _asks_for_the_same(context: TrajectoryContext, position: str, later: str) -> bool:
-    """Whether the later call's arguments are those of the failed one but for its fault."""
-    failed, new = context.arguments(position), context.arguments(later)
-    if failed == new:
-        return True
-    if not failed or not new:
-        return False
-    shared = failed.keys() & new.keys()
-    changed = [name for name in shared if failed[name] != new[name]]
-    against_schema = {_outermost(violation.pointer) for violation in context.rows[position].violations} - {""}
-    if context.rows[position].outcome is Outcome.UNKNOWN_TOOL:
-        same = sorted(map(_text, failed.values())) == sorted(map(_text, new.values()))
-        return same or (bool(shared) and all(_is_near(failed[name], new[name]) for name in changed))
-    if not shared:
-        return bool(against_schema) and sorted(map(_text, failed.values())) == sorted(map(_text, new.values()))
-    if len(changed) > 1 and not set(changed) <= against_schema | _blamed(context, position):
-        return False
-    return all(name in against_schema or _is_near(failed[name], new[name]) for name in changed)
+class _Failure:
+    """What a failed call asked for, and what its error says of it.
+
+    Args:
+        context: the trajectory.
+        position: of the failed call.
+    """
+
+    def __init__(self, context: TrajectoryContext, position: str) -> None:
+        self._context, self._position = context, position
+        row = context.rows[position]
+        self._unknown_tool = row.outcome is Outcome.UNKNOWN_TOOL
+        self._schema = {violation.pointer for violation in row.violations} - {""}
+        self._error = error_text(context, position)
+        self._pieces = {folded(piece) for piece in pieces_of(self._error)}
+        self._missing = (missing_name(context, position) if row.outcome is Outcome.NOT_FOUND else None) or ""
+
+    def asks_for_the_same(self, changes: list[Change], later: str) -> bool:
+        """Whether the later call's arguments are those of the failed one but for its fault."""
+        old, new = self._context.arguments(self._position), self._context.arguments(later)
+        changes = [change for change in changes if not change.for_readers]
+        if self._unknown_tool or any(map(self._breaks_schema, changes)):
+            renamed = sorted(map(_text, old.values())) == sorted(map(_text, new.values()))
+            if renamed or (self._unknown_tool and old.keys() & new.keys() and all(map(_is_near, changes))):
+                return True
+        if self._unknown_tool or (changes and not (old and new)):
+            return not changes
+        if any(change.loses_items for change in changes) or not self._finds_the_missing(changes, later):
+            return False
+        untold = [change for change in changes if not self._speaks_of(change)]
+        alone = not untold or len(changes) == 1 or untold[0].hunks is not None
+        return (
+            len(untold) <= 1 and alone and all(self._puts_right(change) or self._is_near(change) for change in changes)
+        )
+
+    def told(self, change: Change, later: str) -> str:
+        """A change in words, where the error speaks of it; empty where it does not."""
+        if self._unknown_tool:
+            return change.words()
+        if not self._speaks_of(change) or (change.for_readers and change.old):
+            return ""
+        hunks = self._told_hunks(change)
+        if hunks and not any(self._repeats(hunk.old) for hunk in hunks) and self._is_written_before(later):
+            return ""  # what was written may have been the cure
+        short = [hunk for hunk in hunks if max(map(len, hunk)) <= _MAX_SHOWN]
+        return change.words(short) if short or not hunks else ""
+
+    def _breaks_schema(self, change: Change) -> bool:
+        return any(
+            f"{pointer}/".startswith(f"{change.pointer}/") or change.pointer.startswith(f"{pointer}/")
+            for pointer in self._schema
+        )
+
+    def _speaks_of(self, change: Change) -> bool:
+        """Whether the error is about what was changed: it has the name, the old value or the new one."""
+        if self._breaks_schema(change):
+            return True
+        if change.hunks is not None:
+            return bool(self._told_hunks(change))
+        return is_named_in(self._error, change.name) or any(map(self._holds, (*change.old, *change.new)))
+
+    def _told_hunks(self, change: Change) -> list[Hunk]:
+        """The words of a text that changed and that the error has; what only filters a program's output is none."""
+        hunks = (hunk for hunk in change.hunks or () if hunk.old or not hunk.new[0].startswith("|"))
+        return [hunk for hunk in hunks if self._repeats(hunk.old) or self._repeats(hunk.new)]
+
+    def _holds(self, value: Any) -> bool:
+        return is_repeated_in(self._error, value) if isinstance(value, str) else self._repeats([str(value)])
+
+    def _puts_right(self, change: Change) -> bool:
+        """Whether the error says what the later call has there: it names the place, or the new value."""
+        told = self._breaks_schema(change) or is_named_in(self._error, change.name)
+        return change.hunks is None and (told or any(self._holds(value) for value in change.new))
+
+    def _is_near(self, change: Change) -> bool:
+        """Whether a value can be another one put right; of a text, what it names stays but for what the error names."""
+        return _is_near(change) and all(map(self._keeps_names, change.hunks or ()))
+
+    def _keeps_names(self, hunk: Hunk) -> bool:
+        """Whether a path that the error names is one of that name still, and nothing else that is named has gone."""
+        old, new = _long_pieces(hunk.old), _long_pieces(hunk.new)
+        if not self._repeats(hunk.old):
+            return not any(map(_SPECIFIC.search, old))
+        paths = [last_segment(piece) for piece in old if "/" in piece and folded(piece) in self._pieces]
+        return not (paths and new) or any(is_same_name(path, last_segment(piece)) for path in paths for piece in new)
+
+    def _repeats(self, words: list[str]) -> bool:
+        return any(
+            folded(piece) in self._pieces if _SPECIFIC.search(piece) else holds_quoted(self._error, piece)
+            for piece in _long_pieces(words)
+        )
+
+    def _finds_the_missing(self, changes: list[Change], later: str) -> bool:
+        """Whether the later call has what was missing under another name, or first makes it."""
+        if not self._missing or not changes:
+            return True
+        hunks = [hunk for change in changes for hunk in change.hunks or [Hunk(*map(_texts, (change.old, change.new)))]]
+        named = any(self._is_the_missing(piece, later) for hunk in hunks for piece in pieces_of(" ".join(hunk.new)))
+        return named or not any(hunk.old for hunk in hunks)
+
+    def _is_the_missing(self, name: str, later: str) -> bool:
+        missing, name = last_segment(self._missing), last_segment(name)
+        if missing == name:
+            return "." in name  # a folder of that name is another one elsewhere
+        return is_same_name(missing, name) or (
+            fuzz.ratio(missing, name) >= _NEAR and self._is_shown_before(name, later)
+        )
+
+    def _is_shown_before(self, name: str, later: str) -> bool:
+        """Whether an answer between the failure and a later call, or the error itself, holds a name."""
+        return any(name in self._context.answer_text(at) for at in [self._position, *self._between(later)])
+
+    def _is_written_before(self, later: str) -> bool:
+        return any(WRITES.search(self._context.calls[at].name or "") for at in self._between(later))
+
+    def _between(self, later: str) -> list[str]:
+        order = self._context.order
+        return [at for at in order if order[self._position] < order[at] < order[later]]
 
 
-def _blamed(context: TrajectoryContext, position: str) -> set[str]:
-    """The arguments of which the error speaks."""
-    return {_outermost(finding.pointer) for finding in error_findings(context, position) if finding.pointer}
-
-
-def _outermost(pointer: str) -> str:
-    return next(iter(parts(pointer)), "")
-
-
-def _is_near(failed: Any, later: Any) -> bool:
+def _is_near(change: Change) -> bool:
     """Whether a value can be another one put right."""
-    if failed == later:
+    if not change.old or not change.new:
         return True
+    (failed,), (later,) = change.old, change.new
     if type(failed) is not type(later) or isinstance(failed, bool | int | float):
         return False
     old, new = _text(failed)[:_MAX_COMPARED].strip(), _text(later)[:_MAX_COMPARED].strip()
     if isinstance(failed, str) and any(map(str.isspace, old)):
         return old in new or (_programs(old) <= _programs(new) and fuzz.ratio(old, new) >= _NEAR_PROGRAM)
+    if "://" in old and "://" in new and urlsplit(old).hostname != urlsplit(new).hostname:
+        return False
     if isinstance(failed, str) and "/" in old:
         old, new = last_segment(old), last_segment(new)
     return fuzz.ratio(old, new) >= _NEAR
@@ -133,14 +243,13 @@ def _programs(text: str) -> frozenset[str]:
     return frozenset(word for word in first if word not in _SETTINGS)
 
 
-def _difference(context: TrajectoryContext, position: str, later: str) -> str:
-    """What the later call has otherwise, argument by argument."""
-    old, new = context.arguments(position), context.arguments(later)
-    changed = [f"{quoted(key)} is {quoted(new[key], 60)}" for key in new if key in old and old[key] != new[key]]
-    added = [f"{quoted(key)} is given: {quoted(new[key], 60)}" for key in new if key not in old]
-    removed = [f"{quoted(key)} is left out" for key in old if key not in new]
-    return listed([*changed, *added, *removed], most=_MAX_NAMED)
+def _long_pieces(words: list[str]) -> list[str]:
+    return [piece for piece in pieces_of(" ".join(words)) if len(folded(piece)) >= _MIN_REPEATED]
 
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
+
+
+def _texts(values: tuple[Any, ...]) -> list[str]:
+    return [_text(value) for value in values]

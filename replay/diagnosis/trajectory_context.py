@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
+from rapidfuzz import fuzz
+
 from replay.dag import Graph
 from replay.dag.candidate_values import candidate_values_of
 from replay.dag.rebinding import with_rebound
@@ -34,6 +36,8 @@ _MAX_CHARACTERS: Final = 20_000
 MAX_SEARCHED: Final = 200_000
 """Characters of a call in which values are looked for."""
 _MAX_CHARACTERS_WITH_NAMES: Final = 50_000
+_MAX_COMPARED: Final = 2000
+_ALIKE: Final = 85.0
 _TOKEN: Final = re.compile(r"[^\s\"'`,;:(){}\[\]<>|]{3,160}")
 
 
@@ -241,6 +245,27 @@ class TrajectoryContext:
         return min(steps, default=len(self.trajectory.steps))
 
 
-def explains(context: TrajectoryContext, cause: str) -> bool:
-    """Whether a failure can be what others follow from: not where it failed because the thing was there already."""
-    return cause in context.rows and context.rows[cause].rule != "answer.exists-already"
+def explains(context: TrajectoryContext, cause: str, position: str) -> bool:
+    """Whether a failure can be what another follows from.
+
+    It cannot where it failed because the thing was there already, where the other's error does not speak of what it was
+    to make, or where both failed with nearly the same words.
+    """
+    if cause not in context.rows or context.rows[cause].rule == "answer.exists-already":
+        return False
+    first, later = (context.answer_text(call).strip()[:_MAX_COMPARED] for call in (cause, position))
+    made = _to_be_made(context, cause, position)
+    if made is not None and not any(value in later for value in made):
+        return False
+    return not (first and later) or fuzz.ratio(first, later) < _ALIKE
+
+
+def _to_be_made(context: TrajectoryContext, cause: str, position: str) -> set[str] | None:
+    """What a failed call may have been to make, of that which another needs; None where nobody can tell."""
+    edges = [edge for edge in context.graph.into(position) if edge.producer == cause]
+    if edges:
+        return {str(edge.value) for edge in edges if edge.producer_place == "arguments"}
+    if context.rows[cause].server is not None:
+        return None
+    looked = context.outcome(cause) is Outcome.NOT_FOUND
+    return set() if looked else {value for value in context.mentions[cause] if "/" in value}

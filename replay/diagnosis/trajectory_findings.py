@@ -32,7 +32,7 @@ def findings_of_trajectory(context: TrajectoryContext) -> tuple[Finding, ...]:
 def _root_causes(context: TrajectoryContext) -> Iterator[Finding]:
     followers: dict[str, list[str]] = defaultdict(list)
     for position, row in context.rows.items():
-        if row.caused_by is not None and explains(context, row.caused_by):
+        if row.caused_by is not None and explains(context, row.caused_by, position):
             followers[row.caused_by].append(position)
     for cause, followed in followers.items():
         row = context.rows[cause]

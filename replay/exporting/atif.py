@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from replay import __version__
 from replay.exporting.judged_call import JudgedCall, judged_steps, outcome_counts
+from replay.formats.exported_details import task_details
 from replay.records import JsonObject, Tool
 from replay.runfile.trajectory_queries import StoredTrajectory
 
@@ -29,7 +30,11 @@ def _document(stored: StoredTrajectory) -> JsonObject:
     agent: JsonObject = {"name": record.source.format, "version": "unknown", "model_name": record.model}
     if record.tools:
         agent["tool_definitions"] = [_definition(tool) for tool in record.tools]
-    extra: JsonObject = {"exported_by": f"mcp-replay {__version__}", "outcomes": outcome_counts(stored)}
+    extra: JsonObject = {
+        "exported_by": f"mcp-replay {__version__}",
+        "outcomes": outcome_counts(stored),
+        **task_details(record),
+    }
     if record.parent is not None:
         extra["parent"] = record.parent.model_dump(mode="json")
     document: JsonObject = {

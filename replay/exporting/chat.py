@@ -13,8 +13,10 @@ from itertools import groupby
 
 from replay import __version__
 from replay.exporting.judged_call import JudgedCall, judged_steps, outcome_counts
+from replay.formats.exported_details import task_details
 from replay.formats.fields import to_json
 from replay.records import JsonObject, Outcome
+from replay.records.trajectory import ReportedResult
 from replay.runfile.trajectory_queries import StoredTrajectory
 
 _INSPECT_VERSION = 2
@@ -37,6 +39,7 @@ def _openai_document(stored: StoredTrajectory) -> JsonObject:
         judged |= {item.id: item.details() for item in calls}
     if record.final_reply:
         messages.append({"role": "assistant", "content": record.final_reply})
+    passed = record.reported and record.reported.passed
     return {
         "id": record.id,
         "model": record.model,
@@ -48,7 +51,8 @@ def _openai_document(stored: StoredTrajectory) -> JsonObject:
             }
             for tool in record.tools
         ],
-        "replay": {"outcomes": outcome_counts(stored), "calls": judged},
+        **({} if passed is None else {"pass": passed}),
+        "replay": {"outcomes": outcome_counts(stored), "calls": judged, **task_details(record)},
     }
 
 
@@ -127,7 +131,7 @@ def _inspect_sample(stored: StoredTrajectory, model: str) -> JsonObject:
     score = {
         "value": {str(outcome): counts.get(str(outcome), 0) for outcome in Outcome},
         "explanation": _explanation(counts),
-        "metadata": {"calls": judged},
+        "metadata": {"calls": judged, **task_details(record)},
     }
     metadata: JsonObject = {"file": stored.path, "format": stored.format}
     if record.parent is not None:
@@ -141,13 +145,20 @@ def _inspect_sample(stored: StoredTrajectory, model: str) -> JsonObject:
         "target": "",
         "messages": messages,
         "output": {"model": model, "choices": []},
-        "scores": {"replay": score},
+        "scores": {"replay": score, **_task_score(record.reported)},
         "metadata": metadata,
         "store": {},
         "events": [],
         "model_usage": {model: {**spent, "total_tokens": sum(spent.values())}} if spent else {},
         "attachments": {},
     }
+
+
+def _task_score(reported: ReportedResult | None) -> JsonObject:
+    """Whether the task passed, as Inspect grades it, or its score."""
+    if reported is None or (reported.passed is None and reported.score is None):
+        return {}
+    return {"task": {"value": reported.score if reported.passed is None else "C" if reported.passed else "I"}}
 
 
 def _explanation(counts: dict[str, int]) -> str:

@@ -51,6 +51,8 @@ class JudgedCall:
             "local": call.local or None,
             "interrupted": call.interrupted or None,
             "is_error": self.is_error,
+            "started": call.started,
+            "seconds": call.seconds,
             "verdict": None if self.verdict is None else verdict_fields(self.verdict),
         }
         return {name: value for name, value in known.items() if value is not None}

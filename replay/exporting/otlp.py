@@ -1,7 +1,7 @@
 """OTLP JSON with the GenAI conventions: a trace a trajectory, a span a call.
 
 Verdicts are attributes `replay.*` of a call's span, and an event `replay.verdict` with the sentence. Recordings that
-kept no times get a span a millisecond, in order.
+kept no times get a span a millisecond, in order; what reads an export of ours goes by `replay.seconds` alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from replay import __version__
 from replay.exporting.judged_call import JudgedCall, judged_steps
+from replay.formats.exported_details import TASK, task_details
 from replay.formats.fields import to_json
 from replay.records import JsonObject
 from replay.runfile.trajectory_queries import StoredTrajectory
@@ -57,6 +58,7 @@ class _Spans:
             "gen_ai.conversation.id": record.id,
             "gen_ai.usage.input_tokens": record.usage.input_tokens if record.usage else None,
             "gen_ai.usage.output_tokens": record.usage.output_tokens if record.usage else None,
+            TASK: {"id": record.id, **task_details(record)},
             "replay.parent.trajectory": record.parent.trajectory if record.parent else None,
             "replay.parent.call": record.parent.call if record.parent else None,
         }

@@ -15,7 +15,14 @@ from replay.formats.exported_details import details_in, with_details
 from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
 from replay.formats.harness_tools import is_own_tool
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import answer_of, number_calls, tool_definitions, usage_of, written_call
+from replay.formats.record_builders import (
+    answer_of,
+    number_calls,
+    reported_in,
+    tool_definitions,
+    usage_of,
+    written_call,
+)
 from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
@@ -90,23 +97,22 @@ def _trajectory(record: JsonObject, document: Document, place: str, parent: Pare
     name = text_of(agent.get("name")) or ""
     steps = [step for item in own if (step := _step(item, model, start, name)).calls]
     metrics = object_in(record, "final_metrics")
-    reward = as_number(object_in(record, "extra").get("reward"))
+    extra = object_in(record, "extra")
+    reward, details = as_number(extra.get("reward")), details_in(extra) or {}
+    asked = (_message(step.get("message")) for step in written if step.get("source") == "user")
+    last = own[-1] if own else {}
     return Trajectory(
         id=_identifier(record, parent, document, place),
         model=model or document.model_name,
-        task=Task(
-            question=paragraphs(_message(step.get("message")) for step in written if step.get("source") == "user")
-        ),
+        task=Task(question=paragraphs(asked)),
         source=Source(file=document.path, format=AtifReader.name, position=place),
         steps=number_calls(steps),
-        final_reply=text_of(_message(own[-1].get("message")))
-        if own and not objects(own[-1].get("tool_calls"))
-        else None,
+        final_reply=None if objects(last.get("tool_calls")) else text_of(_message(last.get("message"))),
         usage=usage_of(metrics.get("total_prompt_tokens"), metrics.get("total_completion_tokens")),
         parent=parent,
         tools=tool_definitions(agent.get("tool_definitions")),
-        reported=None if reward is None else ReportedResult(score=reward),
-        started_at=iso_time(start),
+        reported=reported_in(details) if reward is None else ReportedResult(score=reward),
+        started_at=iso_time(start) or text_of(details.get("started_at")),
     )
 
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.formats.fields import as_object, object_in, text_of
+from replay.formats.fields import as_number, as_object, object_in, text_of
 from replay.formats.record_builders import of_server
-from replay.records import Call, JsonObject, ToolResult
+from replay.records import Call, JsonObject, ToolResult, Trajectory
 from replay.records.answer import texts_of
 
 _PREFIX = "replay."
 
 
+TASK = f"{_PREFIX}task"
+"""The attribute of a span that holds what is known of the task."""
+
+
+def task_details(record: Trajectory) -> JsonObject:
+    """What is written of a task: whether it passed, its score, and when it began."""
+    reported = record.reported and record.reported.model_dump(mode="json", exclude_none=True)
+    fields = {"reported": reported, "started_at": record.started_at}
+    return {name: value for name, value in fields.items() if value}
+
+
 def details_in(extra: Any) -> JsonObject | None:
-    """The details in an `extra` of ATIF; None where another tool wrote it."""
+    """The details of a call or a task in an `extra` of ATIF; None where another tool wrote it."""
     return as_object(object_in(extra).get("replay"))
 
 
@@ -29,6 +40,8 @@ def with_details(call: Call, details: JsonObject) -> Call:
     changes: JsonObject = {
         "local": details.get("local") is True,
         "interrupted": details.get("interrupted") is True,
+        "started": as_number(details.get("started")),
+        "seconds": as_number(details.get("seconds")),
         **of_server(details.get("server"), details.get("tool")),
     }
     if unreadable in {"call", "name", "arguments"} if isinstance(unreadable, str) else raw is not None:

@@ -26,6 +26,7 @@ from replay.formats.record_builders import (
     build_call,
     labels_of,
     of_server,
+    reported_in,
     summed_usage,
     tool_definitions,
     with_mcp_server,
@@ -165,6 +166,8 @@ def _usage(sample: JsonObject) -> Usage | None:
 
 def _reported(sample: JsonObject) -> ReportedResult | None:
     scores = {name: score for name, score in object_in(sample, "scores").items() if isinstance(score, dict)}
+    if "replay" in scores:  # our own export
+        return reported_in(object_in(scores, "replay", "metadata"))
     if not scores and isinstance(sample.get("score"), dict):
         scores = {"score": sample["score"]}
     error = as_object(sample.get("error"))

@@ -8,8 +8,8 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import Document, Head
-from replay.formats.exported_details import details_in_attributes, with_details
-from replay.formats.fields import identifier_of, opened, to_json
+from replay.formats.exported_details import TASK, details_in_attributes, with_details
+from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -30,7 +30,14 @@ from replay.formats.genai import (
 )
 from replay.formats.harness_tools import ADK
 from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import answer_of, number_calls, total_usage, with_mcp_server, written_call
+from replay.formats.record_builders import (
+    answer_of,
+    number_calls,
+    reported_in,
+    total_usage,
+    with_mcp_server,
+    written_call,
+)
 from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
 from replay.formats.times import iso_time
 from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
@@ -115,9 +122,10 @@ class _Trace:
         """What the spans say, in the order of their start."""
         model = next((name for span in (*self._models, *self._ordered) if (name := span_model(span))), None)
         question = next((text for span in self._models if (text := question_in(span))), None)
+        own = next((task for span in self._ordered if (task := as_object(opened(span.attributes.get(TASK))))), None)
         outermost = [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
         return Trajectory(
-            id=identifier,
+            id=text_of((own or {}).get("id")) or identifier,
             model=model or document.model_name,
             task=Task(question=question),
             source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
@@ -125,7 +133,8 @@ class _Trace:
             final_reply=self._final_reply(),
             usage=total_usage(span_usage(span) for span in outermost),
             tools=tuple({tool.name: tool for span in self._models for tool in offered_tools(span)}.values()),
-            started_at=iso_time(self._start),
+            reported=None if own is None else reported_in(own),
+            started_at=iso_time(self._start) if own is None else text_of(own.get("started_at")),
         )
 
     def _steps(self) -> list[Step]:
@@ -135,7 +144,13 @@ class _Trace:
         tools = [(call_id(span), tool_name(span), call_arguments(span)) for span in self._tools]
         pairs, left = pair_with_spans(tools, self._written())
         ran = [
-            Timed(span.start, span.end, self._call(span, pair)) for span, pair in zip(self._tools, pairs, strict=True)
+            Timed(
+                span.start,
+                span.end,
+                self._call(span, pair),
+                own_times=details_in_attributes(span.attributes) is not None,
+            )
+            for span, pair in zip(self._tools, pairs, strict=True)
         ]
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
         replied = (Timed(span.start, span.end, None, span_usage(span)) for span in self._models)

@@ -112,4 +112,5 @@ def _describe(value: object) -> str:
     if isinstance(value, dict):
         keys = ", ".join(map(repr, list(value)[:8]))
         return f"an object with the keys {keys}" if value else "an empty object"
-    return f"a {type(value).__name__}"
+    names = {list: "a list", str: "a text", bool: "a boolean", int: "a number", float: "a number"}
+    return names.get(type(value), "null")

@@ -20,6 +20,8 @@ class Timed:
     end: float | None
     call: Call | None
     usage: Usage | None = None
+    own_times: bool = False
+    """The call has its times, or none were kept: those of the span only give the order."""
 
 
 def in_order(events: Iterable[Timed]) -> list[Timed]:
@@ -49,7 +51,7 @@ def steps_of(events: Sequence[Timed]) -> list[Step]:
             opens_step = False
         busy_until = max(busy_until, event.end if event.end is not None else float("-inf"))
         times = {"started": seconds_after(origin, event.start), "seconds": seconds_after(event.start, event.end)}
-        steps[-1][0].append(event.call.model_copy(update=times))
+        steps[-1][0].append(event.call if event.own_times else event.call.model_copy(update=times))
     return [Step(calls=tuple(calls), usage=of_reply) for calls, of_reply in steps]
 
 

@@ -265,7 +265,7 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     if error is None or error.basis == "exit":
         return False
     text = strip_wrappers(error.text[:_MAX_TEXT])
-    if denies_a_value(text, parsed.arguments):
+    if not parsed.coded and denies_a_value(text, parsed.arguments):
         return True
     if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
         return parsed.arguments.value_named_in(text)

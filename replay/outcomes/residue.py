@@ -71,6 +71,9 @@ _NOT_FOUND = re.compile(
 )
 
 
+_MISSING_KEY = re.compile(r"unknown|missing|not_?found|non_?existent|absent")
+
+
 class JsonError(NamedTuple):
     """The error that a JSON body reports."""
 
@@ -244,7 +247,9 @@ def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | 
         return None
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
     by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
-    for key, part in parts[nothing_done[0] + 1 :]:
+    for key, part in (
+        (key, part) for key, part in parts[nothing_done[0] + 1 :] if not any(verb in key for verb in verbs)
+    ):
         reasons = _reasons_by_item(key, part, arguments)
         if not (reasons and len(part) == arguments.listed_items):
             reasons = _reasons_alone(part) if by_verb else []
@@ -269,7 +274,8 @@ def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex) -> list[str]
     if not isinstance(part, list):
         return []
     if all(isinstance(item, str) and item in arguments.texts for item in part):
-        return [f"{key.replace('_', ' ')}: {item}" for item in part]
+        said = "not found" if _MISSING_KEY.search(key) else key.replace("_", " ")
+        return [f"{said}: {item}" for item in part]
     texts = [[text for text in item.values() if isinstance(text, str)] for item in part if isinstance(item, dict)]
     named = [next((text for text in own if text in arguments.texts), None) for own in texts]
     told = [

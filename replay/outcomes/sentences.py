@@ -118,7 +118,8 @@ _NO_SUCH_THING = re.compile(
     re.IGNORECASE,
 )
 _DENIES_A_VALUE = re.compile(
-    r"\W*(?:error[^:\n]{0,80}: )?(?:nobody|no one|(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b)))\b"
+    r"\W*(?:error[^:\n]{0,80}: )?(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b))\b"
+    r"|[^\n]{0,200}\b(?:nobody|no one)\b"
     r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
     re.IGNORECASE,
 )
@@ -166,6 +167,7 @@ _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
 _MAX_NAME = 60
+_NONE_OF = re.compile(r"\W*0 ?(?:/|(?:[^\W\d]{1,6} ){1,2}) ?([1-9]\d{0,6})\b")
 NOT_A_LACK = (
     r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
     r"|longer)\b)"
@@ -202,6 +204,12 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
     return int(done), int(failed)
 
 
+def _did_none_of_a_batch(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a text begins with `0 of 2 moved`, in any language, where the call brought as many items."""
+    none = _NONE_OF.match(text)
+    return none is not None and int(none[1]) == arguments.listed_items and not looks_up(arguments)
+
+
 def no_such_thing(text: str) -> bool:
     """Whether a sentence begins by saying that there is no such thing."""
     return _NO_SUCH_THING.match(text) is not None
@@ -214,7 +222,9 @@ def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
         return True
     values = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
     return any(
-        re.search(rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head)
+        re.search(
+            rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
+        )
         for value in values
     )
 
@@ -235,7 +245,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _complains_of_the_call(bare, arguments):
+    if unknown or _complains_of_the_call(bare, arguments) or _did_none_of_a_batch(text, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -364,7 +374,8 @@ def _is_report(
     if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
         return refused or named or (not stores and _program_complains(stripped, arguments))
-    if (no_such_thing(stripped) and changes_something(arguments)) or denies_a_value(text, arguments):
+    none_of_it = denies_a_value(text, arguments) and not searches(arguments)
+    if none_of_it or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, get_args
 
 from replay.diagnosis.phrasing import counted, listed
-from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Number, UndecidedTask
+from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Bearing, Doubt, Number, UndecidedTask
 from replay.records.comparison import Figure
 from replay.records.files import dump
 from replay.reports.basis import unread_lines
@@ -39,11 +39,24 @@ environment's. Whether a reply is right is not judged.
 """
 _MAX_NAME: Final = 40
 _MAX_LISTED: Final = 12
-_DOUBTS: Final = {
+REPORTED: Final = {True: "passed", False: "lost", None: "not said"}
+DOUBTS: Final[dict[Doubt, str]] = {
     "environment": "lost, the environment on the path",
     "unfounded": "passed on nothing that is shown",
     "reference": "lost, its reference fails itself",
 }
+NUMBERS: Final[dict[Number, str]] = {
+    "runs": "runs",
+    "passed": "passed",
+    "lost": "lost by model",
+    "undecided-lost": "undecided lost",
+    "undecided-passed": "undecided passed",
+    "faults": "faults of the environment",
+    "on-path": "on path",
+    "recovered": "recovered",
+    "beside": "beside",
+}
+"""The numbers of a model that lead to their tasks."""
 
 
 def render(audit: Audit, form: str, width: int = 160) -> str:
@@ -95,17 +108,6 @@ def _headline(audit: Audit) -> Iterator[str]:
 
 def _bearings(model: AuditedModel) -> str:
     return listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in model.faults.items()])
-
-
-_NUMBERS: Final[dict[Number, str]] = {
-    "passed": "passed",
-    "runs": "runs",
-    "lost": "lost by the model",
-    "undecided-lost": "undecided, lost",
-    "undecided-passed": "undecided, passed",
-    "faults": "faults of the environment",
-}
-"""The numbers of a model that lead to their tasks."""
 
 
 def _models_of(audit: Audit) -> list[AuditedModel]:
@@ -183,7 +185,7 @@ def _tasks_text(audit: Audit) -> list[str]:
         return []
     lines = [f"Undecided tasks ({len(audit.undecided)}; --json and -o FILE.md have all)"]
     for task in audit.undecided[:_MAX_LISTED]:
-        lines.append(f"  {one_line(f'{task.model}:{task.trajectory}', 100)}: {_DOUBTS[task.doubt]}")
+        lines.append(f"  {one_line(f'{task.model}:{task.trajectory}', 100)}: {DOUBTS[task.doubt]}")
         lines += [f"    {one_line(line, 300)}" for line in _evidence(task)[:_MAX_LISTED]]
     return lines
 
@@ -214,7 +216,7 @@ def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
     yield "Scores, and what the evidence supports", _model_table(audit)
     yield from _summaries(audit)
     rows = [
-        [task.model, task.trajectory, _DOUBTS[task.doubt], line] for task in audit.undecided for line in _evidence(task)
+        [task.model, task.trajectory, DOUBTS[task.doubt], line] for task in audit.undecided for line in _evidence(task)
     ]
     if rows:
         yield "Undecided tasks", _table(["model", "task", "why", "evidence"], rows, left=True)
@@ -237,8 +239,9 @@ def _behind(audit: Audit) -> Iterator[tuple[str, str, Table]]:
     """What the numbers lead to: the id of the part of the page, its title, and the tasks with their calls."""
     for number, model in enumerate(_models_of(audit)):
         name = None if model is audit.benchmark else model.model
-        for kind, title in _NUMBERS.items():
-            yield f"{number}-{kind}", f"{model.model}: {title}", _runs_table(audit, audit.behind(kind, name))
+        for kind, title in NUMBERS.items():
+            if kind not in get_args(Bearing):  # the faults lead to all of them
+                yield f"{number}-{kind}", f"{model.model}: {title}", _runs_table(audit, audit.behind(kind, name))
     for number, mend in enumerate(audit.mends):
         title = f"To mend: {mend.subject} {mend.name}, {mend.reason}"
         yield f"mend-{number}", title, _runs_table(audit, audit.behind_mend(mend))
@@ -251,8 +254,8 @@ def _runs_table(audit: Audit, runs: Sequence[AuditedRun]) -> Table:
     rows = [
         [
             f"{run.model}:{run.trajectory}",
-            {True: "passed", False: "lost", None: "not said"}[run.passed],
-            _DOUBTS[run.doubt] if run.doubt else "",
+            REPORTED[run.passed],
+            DOUBTS[run.doubt] if run.doubt else "",
             "; ".join(f"{fault.bearing.replace('-', ' ')}: {_chain(fault)}" for fault in audit.faults_of(run)),
         ]
         for run in runs

@@ -136,7 +136,7 @@ def _cleaned(value: Any) -> Any:
 
 def _title(scope: ReportScope) -> str:
     if scope.whole:
-        return "Tool calls, replayed"
+        return "Tool calls, judged"
     if scope.filter is not None:
         return f"Calls that match {scope.filter}"
     names = list(dict.fromkeys(place.trajectory for place in scope.places))

@@ -44,7 +44,7 @@ def render(run: Run, selection: Selection) -> str:
 
 def _run(scope: ReportScope) -> Iterator[str]:
     """The table of the models, what was found, what went wrong most, root causes, servers."""
-    yield "# Tool calls, replayed" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
+    yield "# Tool calls, judged" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
     outcomes = scope.outcomes
     calls, unjudged = sum(outcomes.values()), outcomes[Outcome.INCONCLUSIVE]
     failed = calls - unjudged - outcomes[Outcome.SUCCESS]

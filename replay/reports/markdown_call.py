@@ -44,26 +44,25 @@ def call_report(scope: ReportScope) -> str:
     row, recorded = context.rows[position], context.calls[position]
     outer, findings = recorded.dispatched_by, findings_of_call(context, position)
     call = scope.call_id(context, position)
+    heading = "Likely fix" if any(finding.suggestion for finding in findings) else "What the call shows"
     sections = [
         f"# {title(context, row)}",
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), 'text' if recorded.arguments is None else 'json')}",
         *_fingerprint(scope, context, row, findings),
-        *([f"It was carried by a call of {code(outer.name, 80)}."] if outer is not None else []),
+        f"It was carried by a call of {code(outer.name, 80)}." if outer is not None else "",
         *_answers(context, position),
-        *(
-            [f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"]
-            if row.stderr
-            else []
-        ),
+        f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"
+        if row.stderr
+        else "",
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
         *_violations(row),
-        *([f"## Likely fix\n\n{finding_lines(findings)}"] if findings else []),
+        f"## {heading}\n\n{finding_lines(findings)}" if findings else "",
         *_before(context, position),
         f"## Versions\n\n{versions(context, [row])}",
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
-    return "\n\n".join(sections) + "\n"
+    return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _fingerprint(
@@ -158,7 +157,7 @@ def _rule(context: TrajectoryContext, row: CallRow) -> str:
     ]
     if row.layers:
         lines.append(f"- The answer came in {', in it '.join(map(_layer, row.layers))}")
-    if row.caused_by and explains(context, row.caused_by):
+    if row.caused_by and explains(context, row.caused_by, row.call):
         lines.append(f"- Caused by: {code(row.caused_by)}")
     if row.gap:
         lines.append(f"- State gap: {code(row.gap)} did not happen again as recorded")

@@ -137,7 +137,7 @@ class Addresses:
 
     def trajectory(self, file: str, trajectory: str) -> str:
         """The address of a trajectory: its id, or the first characters of one drawn at random; where others have the
-        same id, with its model or the end of its file's path before it.
+        same id, with its model, its file's name or a folder before it, or as much of the path as tells them apart.
         """
         same = self._by_name[trajectory]
         name = self._shortened(trajectory)
@@ -187,10 +187,16 @@ def _named(ref: str, places: Iterable[TrajectoryPlace]) -> list[TrajectoryPlace]
 
 
 def _owners(place: TrajectoryPlace) -> Iterator[str]:
-    """What may stand before a trajectory's id: nothing, its model, its file's name, and ever more of the path."""
-    parts = place.file.split("/")
-    tails = ("/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
-    yield from ("", f"{place.model}:", f"{PurePath(place.file).stem}:", *(f"{tail}:" for tail in tails))
+    """What may stand before a trajectory's id: nothing, its model, its file's name, a folder, ever more of the path.
+
+    A folder that is called like the trajectory tells nothing: `run-1:trip` is of `run-1/trip/messages.json`.
+    """
+    path = place.file.split("/")
+    folders = [part for part in path[:-1] if part and part != place.trajectory]
+    yield ""
+    yield from (f"{name}:" for name in (place.model, PurePath(place.file).stem, *reversed(folders)))
+    for parts in (folders, path):
+        yield from (f"{'/'.join(parts[start:])}:" for start in range(len(parts) - 1, -1, -1))
 
 
 def _positions(run: Run, place: TrajectoryPlace) -> list[str]:

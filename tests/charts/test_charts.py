@@ -63,7 +63,7 @@ def data_of(path: Path, name: str, **options: Any) -> Chart:
 
 
 def test_the_distribution_draws_what_is_undecided_and_the_best_model_stands_first(run_path: Path) -> None:
-    data = data_of(run_path, "error-distribution")
+    data = data_of(run_path, "outcomes")
     assert (data.rows[0], data.totals) == ("good", (4, 4, 2))
     assert data.columns == (*map(str, ORDER), "inconclusive")
     assert data.values[0] == (0.75, 0.25, 0, 0, 0, 0)
@@ -71,7 +71,7 @@ def test_the_distribution_draws_what_is_undecided_and_the_best_model_stands_firs
 
 
 def test_the_distribution_refuses_shares_where_less_than_a_tenth_is_decided(run_path: Path) -> None:
-    data = data_of(run_path, "error-distribution")
+    data = data_of(run_path, "outcomes")
     assert data.values[2] == (*(None,) * 5, 1.0)
     assert data.notes == ("Fewer than a tenth of the calls are decided, no shares: open.",)
 
@@ -159,7 +159,7 @@ def test_every_figure_is_an_svg_whose_words_are_text_and_whose_bytes_do_not_chan
 
 @pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_pictures_and_pages_are_the_same_bytes_each_time(run_path: Path, form: Any, start: bytes) -> None:
-    data = data_of(run_path, "error-distribution")
+    data = data_of(run_path, "outcomes")
     assert drawn(data, form) == drawn(data, form)
     assert drawn(data, form).startswith(start)
 
@@ -180,6 +180,13 @@ def test_what_a_figure_says_of_its_measure_fits_its_width(run_path: Path, name: 
     width, size = float(root.get("width", "0").removesuffix("pt")), 8.5 * (1.7 if medium == "slide" else 1)
     assert len(told) > 1
     assert max(map(len, told)) * 0.55 * size < width
+
+
+def test_a_rank_stands_before_the_name_and_the_words_say_what_cells_and_colours_are(run_path: Path) -> None:
+    ranks = ET.fromstring(drawn(data_of(run_path, "leaderboard"), "svg"))
+    assert any("".join(text.itertext()).startswith("1. good") for text in ranks.iter(f"{SVG}text"))
+    cells = ET.fromstring(drawn(data_of(run_path, "model-server"), "svg"))
+    assert "in the cells: counts" in " ".join("".join(text.itertext()) for text in cells.iter(f"{SVG}text"))
 
 
 def test_numbers_from_elsewhere_are_drawn_by_the_same_modules() -> None:

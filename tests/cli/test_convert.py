@@ -112,10 +112,12 @@ def test_no_secret_is_written_and_the_calls_are_judged_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("SHOP_API_KEY", "lk-7f3a9c51")
-    source = m3bench(tmp_path / "m.json", "one", arguments=UNDER_A_NAME | {"path": "/srv/a"}, answer=IN_WORDS)
+    plain = {"headers": "Cookie: \n=======", "path": "/srv/a", "later": "it's all here"}
+    source = m3bench(tmp_path / "m.json", "one", arguments=UNDER_A_NAME | plain, answer=IN_WORDS)
     assert run(source, "-o", tmp_path / "out", *workers).exit_code == 0
     (path,) = (tmp_path / "out").iterdir()
     written = path.read_text()
+    assert {name: next(next(open_file(path).trajectories()).calls()).arguments.get(name) for name in plain} == plain
     assert [secret for secret in PLANTED if secret in written] == []
     assert "/srv/a" in written
     assert "/srv/a" in source.read_text()

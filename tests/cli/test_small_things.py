@@ -7,10 +7,12 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio
 import pytest
 from rich.console import Console
 
 from replay.cli.options import fail_conditions, found_by
+from replay.cli.progress import _lines
 from replay.cli.terminal import bar_on, echo_err
 from replay.dag import Graph, to_dot
 from replay.diagnosis.phrasing import counted
@@ -18,7 +20,9 @@ from replay.errors import UsageError
 from replay.formats import open_file
 from replay.records import Call, CallResult, Outcome, TextAnswer, Verdict
 from replay.replayer import merge_trials
+from replay.replayer.plan import Progress
 from replay.safety.text import printable
+from tests.in_process import replay_here
 from tests.runs import call, failed, make_run, write_trajectory
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
@@ -135,6 +139,38 @@ def test_a_call_that_comes_out_now_so_and_now_otherwise_is_not_certain() -> None
     flaky, steady = [Outcome.SUCCESS, Outcome.NOT_FOUND], [Outcome.SUCCESS, Outcome.SUCCESS]
     assert merge_trials([[result(outcome)] for outcome in flaky])[0].verdict.certainty == "likely"
     assert merge_trials([[result(outcome)] for outcome in steady])[0].verdict.certainty == "certain"
+
+
+def test_a_session_without_calls_is_no_model_in_any_table(tmp_path: Path) -> None:
+    files = [
+        write_trajectory(tmp_path / f"{model}.trajectory.json", calls, model=model)
+        for model, calls in (("gpt", [call("a/b")]), ("silent", []))
+    ]
+    run = make_run(tmp_path / "run.db", files)
+    printed = [replay_here(*verb, "--run", run).stdout for verb in (("report",), ("compare",))]
+    printed.append(replay_here("figure", "leaderboard", "--data", "csv", "--run", run).stdout)
+    assert [("gpt" in text, "silent" in text) for text in printed] == [(True, False)] * 3
+
+
+def test_off_a_terminal_progress_is_a_line_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slept = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if sum(slept) > 25:
+            raise TimeoutError
+
+    monkeypatch.setattr(anyio, "sleep", sleep)
+    with pytest.raises(TimeoutError):
+        anyio.run(_lines, Progress(total=9))
+    assert [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()] == ["calls: 0/9 done"] * 2
+
+
+def test_watch_takes_offline_and_figure_tells_of_the_run_that_it_takes() -> None:
+    assert "--offline" in replay_here("watch", "--help").stdout
+    assert "Usage: replay figure [OPTIONS] NAME [RUN]" in replay_here("figure", "--help").stdout
 
 
 def test_a_note_is_printed_above_the_bar_and_not_into_it(capsys: pytest.CaptureFixture[str]) -> None:

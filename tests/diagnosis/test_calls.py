@@ -219,6 +219,43 @@ def test_a_name_that_an_earlier_answer_nearly_holds_is_offered(tmp_path: Path) -
     assert found["missing-thing"][1] == 's1c1 named "report.txt": that may be the one that was meant.'
 
 
+@pytest.mark.parametrize(
+    ("asked", "known", "meant"),
+    [
+        ("/w/pkg/pkg/README.md", "/w/pkg/README.md", True),
+        ("src/test/one.test.ts", "src/test/deep/one.test.ts", True),
+        ("/w/a_file.txt", "/w/a-file.txt", True),
+        ("/home/ann/.claude/run.sh", "~/.claude/run.sh", False),
+        ("src/ui/dialog.rs", "src/app/dialog.rs", False),
+        ("bench/README.md", "/other/bench/README.md", False),
+        ("/w/src/balance/", "balance", False),
+        ("commit", "commits", False),
+        ("Summary", "summary", True),
+        ("/w/seed.ts", "seed", False),
+    ],
+)
+def test_a_known_path_is_offered_where_a_folder_or_the_spelling_differs(
+    tmp_path: Path, asked: str, known: str, meant: bool
+) -> None:
+    missing = failed("files/read", {"path": asked}, f"ENOENT: no such file or directory, open '{asked}'")
+    found = told(tmp_path, call("files/list", {"path": "/w"}, f"{known}\nmore.log"), missing, position="s2c1")
+    assert (found["missing-thing"][1] is not None) is meant
+
+
+def test_a_word_of_a_command_is_not_taken_for_another_word(tmp_path: Path) -> None:
+    listed = call("own/shell", {"command": "ls"}, "Test of all.md\nok")
+    answer = "rg: test: No such file or directory (os error 2)\nCommand completed with return code: 2"
+    missing = failed("own/shell", {"command": "rg -n load src test"}, answer)
+    found = told(tmp_path, listed, missing, position="s2c1", offline=True)
+    assert found["missing-thing"][1] is None
+
+
+def test_an_address_that_an_error_only_mentions_is_not_what_is_missing(tmp_path: Path) -> None:
+    answer = "404 Not Found. The documentation is at https://example.org/docs"
+    found = told(tmp_path, failed("files/patch", {"text": "x"}, f"Error: {answer}"), offline=True)
+    assert "missing-address" not in found
+
+
 def test_an_address_is_not_taken_apart_into_a_guess(tmp_path: Path) -> None:
     answer = "failed: GET https://api.example.org/repos/ann/tool/contents/a.md: 404 Not Found []"
     found = told(
@@ -294,14 +331,27 @@ def test_the_exception_of_a_program_and_its_line_are_named(tmp_path: Path) -> No
 
 
 def test_the_same_call_as_it_later_succeeded_is_shown_with_what_changed(tmp_path: Path) -> None:
-    missing = failed("files/read", {"path": "/w/a.txt"}, "ENOENT: no such file or directory, open '/w/a.txt'")
+    missing = failed("files/read", {"path": "/w/a_file.txt"}, "ENOENT: no such file or directory, open '/w/a_file.txt'")
     found = told(
-        tmp_path, missing, call("files/list", {"path": "/w"}), call("files/read", {"path": "/w/b.txt"}, "text")
+        tmp_path, missing, call("files/list", {"path": "/w"}), call("files/read", {"path": "/w/a-file.txt"}, "text")
     )
     assert found["later-succeeded"] == (
         "2 calls later, s3c1 called the same tool and succeeded.",
-        'As in s3c1: "path" is "/w/b.txt".',
+        'As in s3c1: "path" is "/w/a-file.txt".',
     )
+
+
+def test_what_succeeded_in_part_is_told_with_its_answer(tmp_path: Path) -> None:
+    answer = '{"moved": ["one.txt"], "failed": [{"id": "two.txt", "reason": "not in the folder"}]}'
+    found = told(tmp_path, call("files/move", {"names": ["one.txt", "two.txt"]}, answer), position="s1c1", offline=True)
+    assert "succeeded in part" in found["partial"][0]
+    assert "not in the folder" in found["partial"][0]
+
+
+def test_a_failed_call_does_not_make_known_the_id_that_it_named(tmp_path: Path) -> None:
+    calls = [failed("art/lend", {"work_id": name}, f"Error: {name} is not ours") for name in ("x7f3q9z1", "x7f3q9z1")]
+    found = told(tmp_path, *calls, position="s2c1", offline=True, question="Lend them.")
+    assert "x7f3q9z1" in found["invented-identifier"][0]
 
 
 def test_a_call_without_a_verdict_has_no_finding(tmp_path: Path) -> None:
@@ -335,4 +385,4 @@ def test_no_fleet_and_no_maintainer_is_named_for_a_tool_of_the_agent_s_own(
 def test_a_program_that_is_not_there_is_named_wherever_the_command_starts_it(tmp_path: Path) -> None:
     command = "cd /w && timeout 5 uvicorn main:app"
     found = told(tmp_path, failed("sh/run", {"command": command}, "(eval):1: command not found: timeout"), offline=True)
-    assert found["missing-program"][1] == 'Do without "timeout", or install it where the server runs.'
+    assert found["missing-program"][1] == 'Do without "timeout", or install it where the command runs.'

@@ -65,7 +65,7 @@ def test_a_repair_is_found_with_the_number_of_calls_it_took(tmp_path: Path) -> N
         tmp_path,
         failed("files/read", {"path": "/w/a.txt"}, MISSING),
         call("files/write", {"path": "/w/other", "text": "x"}, "written"),
-        call("files/read", {"path": "/w/b.txt"}, "text"),
+        call("files/read", {"path": "/w/sub/a.txt"}, "text"),
     )
     assert "was repaired 2 calls later by s3c1" in found["repaired"]
 

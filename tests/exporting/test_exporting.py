@@ -59,7 +59,33 @@ def test_what_is_exported_reads_back_as_the_same_calls(form: str, run: Run, tmp_
     assert list(map(essence, trajectory.calls())) == list(map(essence, original.calls()))
     assert [len(step.calls) for step in trajectory.steps] == [len(step.calls) for step in original.steps]
     assert (trajectory.model, trajectory.task.question) == ("gpt", "What is there?")
+    assert trajectory.id.startswith("task")
     assert trajectory.final_reply == "done"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "reported", [{"passed": True}, {"passed": False, "score": 0.25, "details": {"why": "late"}}, {"score": 0.5}, None]
+)
+def test_an_export_keeps_whether_the_task_passed(form: str, reported: dict[str, Any] | None, tmp_path: Path) -> None:
+    path = write_trajectory(tmp_path / "t.trajectory.json", [call("a/b")], reported=reported)
+    with Run.read(make_run(tmp_path / "run.db", [path])) as run:
+        found = read_back(run, form, tmp_path).reported
+    assert (None if found is None else found.model_dump(exclude_none=True)) == reported
+
+
+@pytest.mark.parametrize("form", ["atif", "otlp"])
+@pytest.mark.parametrize("times", [{}, {"started": 2.5, "seconds": 0.125}, {"started": 7.0}])
+def test_an_export_keeps_the_times_that_there_are_and_invents_none(
+    form: str, times: dict[str, float], tmp_path: Path
+) -> None:
+    began = {"started_at": "2026-05-01T08:00:00Z"} if times else {}
+    path = write_trajectory(tmp_path / "t.trajectory.json", [call("a/b") | times, call("a/c")], **began)
+    with Run.read(make_run(tmp_path / "run.db", [path])) as run:
+        trajectory = read_back(run, form, tmp_path)
+    kept = [{name: getattr(found, name) for name in ("started", "seconds")} for found in trajectory.calls()]
+    assert kept == [{"started": None, "seconds": None} | times, {"started": None, "seconds": None}]
+    assert trajectory.started_at == began.get("started_at")
 
 
 @pytest.mark.parametrize("form", ["atif", "otlp", "inspect"])

@@ -21,7 +21,7 @@ from tests.runs import call, failed, make_run, schema, server, write_trajectory
 from tests.scripts import schema_of
 
 FILES = server("files", read=schema("path"), list=schema("path"))
-MISSING = "ENOENT: no such file or directory, open '/w/a.txt'"
+MISSING = "ENOENT: no such file or directory, open '/w/old/b.txt'"
 Replay = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -29,7 +29,7 @@ Replay = Callable[..., "subprocess.CompletedProcess[str]"]
 def run_path(tmp_path: Path) -> Path:
     calls = [
         call("files/list", {"path": "/w"}, "b.txt"),
-        failed("files/read", {"path": "/w/a.txt"}, MISSING),
+        failed("files/read", {"path": "/w/old/b.txt"}, MISSING),
         failed("files/read", {}, "Input validation error"),
         call("files/read", {"path": "/w/b.txt"}, "text"),
         call("files/list", {"path": "/w/b.txt"}, None),

@@ -77,6 +77,15 @@ def test_the_figure_is_readable_on_a_telephone(page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 400
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_of_the_page_stands_beyond_its_right_edge(page: Any, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    ends = "(parts) => Math.max(...parts.map((one) => one.getBoundingClientRect().right))"
+    assert page.eval_on_selector_all("h1, h2, nav a, figure svg", ends) <= width
+    page.set_viewport_size({"width": 400, "height": 900})
+
+
 def test_an_example_opens_its_call_beside_the_reference(page: Any) -> None:
     page.click("text=sales:s2c1 >> nth=0")
     shown = page.inner_text("#detail-body")

@@ -37,8 +37,15 @@ def test_an_id_that_others_have_is_printed_with_its_model() -> None:
 
 
 def test_of_one_model_as_much_of_the_path_is_printed_as_tells_them_apart() -> None:
-    assert addresses(("/w/one/t.json", "gpt", "t"), ("/w/two/t.json", "gpt", "t")) == ["one/t.json:t", "two/t.json:t"]
+    assert addresses(("/w/one/t.json", "gpt", "t"), ("/w/two/t.json", "gpt", "t")) == ["one:t", "two:t"]
     assert addresses(("/w/one.json", "gpt", "t"), ("/w/two.json", "gpt", "t")) == ["one:t", "two:t"]
+
+
+def test_no_long_path_is_printed_where_a_task_was_run_several_times() -> None:
+    name = "company_in_a_box__goals_restructure"
+    runs = [(f"published/{group}/run-{number}/{name}/messages.json", "m", name) for group in "ab" for number in (1, 2)]
+    assert addresses(*runs[:2]) == [f"run-1:{name}", f"run-2:{name}"]
+    assert addresses(*runs) == [f"{group}/run-{number}:{name}" for group in "ab" for number in (1, 2)]
 
 
 def test_an_id_drawn_at_random_is_printed_by_its_first_characters() -> None:

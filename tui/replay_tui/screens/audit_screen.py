@@ -16,6 +16,7 @@ from replay.analysis.audit import audit
 from replay.analysis.spending import spending_of
 from replay.errors import MissingExtraError, UsageError
 from replay.records.audit import Audit, AuditedRun
+from replay.reports.audit import NUMBERS
 from replay.reports.basis import spending_line
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
@@ -24,7 +25,7 @@ from replay_tui.browser import ShowTrajectory
 from replay_tui.pages.audit_pages import run_page
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.widgets.audit_tables import NUMBERS, AuditedRuns, AuditTable, MendsTable
+from replay_tui.widgets.audit_tables import AuditedRuns, AuditTable, MendsTable
 from replay_tui.widgets.row_list import RowList
 from replay_tui.widgets.text_page import TextPage
 
@@ -83,7 +84,7 @@ class AuditScreen(RunScreen):
         model = self.table.selected
         if self._audit is not None and model is not None:
             name = None if model is self._audit.benchmark else model.model
-            title = f"{model.model}: {NUMBERS[self.table.number][0]}"
+            title = f"{model.model}: {NUMBERS[self.table.number]}"
             self._show_runs(title, self._audit.behind(self.table.number, name))
 
     def _show_runs(self, title: str, runs: Sequence[AuditedRun]) -> None:

@@ -10,20 +10,21 @@ from textual.binding import Binding, BindingType
 from textual.reactive import reactive
 
 from replay.records.audit import Audit, AuditedModel, AuditedRun, Mend, Number
+from replay.reports.audit import NUMBERS
 from replay_tui.rendering import Cell, Column, fitted, titled
 from replay_tui.widgets.row_list import RecordList
 
-NUMBERS: Final[dict[Number, tuple[str, str]]] = {
-    "runs": ("runs", "runs"),
-    "passed": ("passed", "pass"),
-    "lost": ("lost by model", "lost"),
-    "undecided-lost": ("undecided lost", "u.lost"),
-    "undecided-passed": ("undecided passed", "u.won"),
-    "on-path": ("on path", "path"),
-    "recovered": ("recovered", "rec."),
-    "beside": ("beside", "beside"),
+_SHORT: Final[dict[Number, str]] = {
+    "runs": "runs",
+    "passed": "pass",
+    "lost": "lost",
+    "undecided-lost": "u.lost",
+    "undecided-passed": "u.won",
+    "on-path": "path",
+    "recovered": "rec.",
+    "beside": "beside",
 }
-"""The numbers of a model: the titles of their columns where there is room, and where there is little."""
+"""The numbers of a model, with their titles where there is little room."""
 _BEFORE: Final = 3
 """Columns before the numbers: the name, the reported share and the supported interval."""
 
@@ -43,11 +44,11 @@ class AuditTable(RecordList[AuditedModel]):
     @property
     def number(self) -> Number:
         """Which number it is."""
-        return list(NUMBERS)[self.column]
+        return list(_SHORT)[self.column]
 
     def columns(self, width: int) -> Sequence[Column]:
         """Name, reported, supported, and the numbers."""
-        titles = titled([[long for long, _ in NUMBERS.values()], [short for _, short in NUMBERS.values()]], width - 36)
+        titles = titled([[NUMBERS[number] for number in _SHORT], list(_SHORT.values())], width - 36)
         least = (Column("model", 10, 1), Column("score", 6, right=True), Column("supported", 13, right=True))
         return (*least, *(Column(title, max(4, len(title)), right=True) for title in titles))
 
@@ -73,7 +74,7 @@ class AuditTable(RecordList[AuditedModel]):
 
     def action_number(self, by: int) -> None:
         """Go to another number of the row."""
-        self.column = max(0, min(len(NUMBERS) - 1, self.column + by))
+        self.column = max(0, min(len(_SHORT) - 1, self.column + by))
 
     def column_clicked(self, column: int) -> None:
         """A click on a number selects it."""
