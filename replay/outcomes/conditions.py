@@ -14,10 +14,11 @@ from replay.outcomes.call_facts import (
     same_path,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said
+from replay.outcomes.denials import NOT_A_LACK, denies_a_value, no_such_thing
 from replay.outcomes.error_report import decisive_part, misses_a_file, misses_program, server_is_unknown, strip_wrappers
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.programs import last_program
-from replay.outcomes.sentences import FRAME_WORDS, NOT_A_LACK, denies_a_value, no_such_thing, own_words
+from replay.outcomes.sentences import FRAME_WORDS, own_words
 from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]

@@ -100,7 +100,7 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
     return not part
 
 
-def folded(body: JsonObject) -> JsonObject:
+def folded_keys(body: JsonObject) -> JsonObject:
     """The object with its names in lower case, as all functions here ask for it."""
     return {str(key).casefold(): part for key, part in body.items()}
 
