@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.input_files import InputFiles
-from replay.cli.judging import judge_with_progress
+from replay.cli.judging import judge
 from replay.cli.options import (
     DEFAULT_RUN,
     NEW,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from replay.cli.options import FailCondition
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
+    from replay.records import RuleSpec
     from replay.records.summary import RunSummary
     from replay.replayer.cassette import Cassette
     from replay.replayer.judging import Source
@@ -152,9 +153,6 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
-    import anyio
-
-    from replay.analysis.answer_labels import known_labels
     from replay.replayer.plan import Options
 
     recorded = _cassette(cassette, strict=cassette_strict)
@@ -173,16 +171,21 @@ def classify(
         rebinding=not no_rebinding,
         offline=by_recording,
         keep_inconclusive=keep_inconclusive,
-        labels=known_labels(fleet),
+        labels=_labels(fleet),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        with ended_in_order():
-            anyio.run(judge_with_progress, run, inputs, sources, fleet, options, recorded, location)
+        judge(run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
         _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
     _check_none_found(conditions, summary, known)
     inputs.end(strict=strict)
+
+
+def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
+    from replay.analysis.answer_labels import known_labels
+
+    return known_labels(fleet)
 
 
 def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
