@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +17,7 @@ from replay.records.unread import Unread
 from replay.runfile import Run
 from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 from replay.safety.redaction import Redactor
-from replay.safety.text import printable_json
+from replay.safety.text import csv_line, printable_json
 
 _COLUMNS = (
     "file",
@@ -61,13 +59,11 @@ def alignment_json(
 
 def to_csv(alignments: Sequence[Alignment]) -> str:
     """Rows of four scopes: `all` (a model), `with-missing`, `type` and `task`."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
+    lines = [csv_line(_COLUMNS)]
     for alignment in alignments:
         own = {"file": alignment.model.file, "model": alignment.model.model}
-        writer.writerows({key: _safe(value) for key, value in (own | row).items()} for row in _rows(alignment))
-    return text.getvalue()
+        lines += [csv_line((own | row).get(column) for column in _COLUMNS) for row in _rows(alignment)]
+    return "".join(lines)
 
 
 def _rows(alignment: Alignment) -> Iterator[dict[str, Any]]:
@@ -82,20 +78,14 @@ def _rows(alignment: Alignment) -> Iterator[dict[str, Any]]:
         yield {"scope": "type", "type": row.type, "average_score": row.average_score, **row.aggregate.model_dump()}
     for task in alignment.tasks:
         scores = task.model_dump(include={"id", "type", *_COLUMNS})
-        yield {"scope": "task", **scores, "num_ids": 1, "average_steps": task.steps} | {
-            "average_calls": task.total_pred_calls
-        }
+        averages = {"average_steps": task.steps, "average_calls": task.total_pred_calls}
+        yield {"scope": "task", **scores, "num_ids": 1, **averages}
 
 
 def _with_tasks(alignment: Alignment, sweep: Sequence[SweepRow] | None) -> AlignedFile:
     model = alignment.model
     fields = {name: getattr(model, name) for name in type(model).model_fields}
     return AlignedFile(**fields, sweep=None if sweep is None else tuple(sweep), tasks=alignment.tasks)
-
-
-def _safe(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula begins with an apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 class RunStore:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from replay.analysis.definitions import definition_changes
 from replay.analysis.estimates import differences_of, sums_by_model
-from replay.analysis.fingerprint import FailedCall, failed_calls, recurring_failures
+from replay.analysis.fingerprint import FailedCall, failed_calls, folded_name, recurring_failures
 from replay.analysis.measures import sums_of
 from replay.analysis.parting import paired_calls, parting_of
 from replay.analysis.statistics import CONFIDENCE, mcnemar
@@ -104,7 +103,7 @@ def _pairs(first: _Side, second: _Side, *, apart: bool = False) -> list[tuple[Ke
     for group, keys in groups[0].items():
         others = groups[1].get(group, [])
         deeds = [
-            [(_folded(side.calls[key].tool), side.calls[key].arguments) for key in own]
+            [(folded_name(side.calls[key].tool), side.calls[key].arguments) for key in own]
             for side, own in ((first, keys), (second, others))
         ]
         pairs += [(keys[number], others[other]) for number, other in paired_calls(*deeds)]
@@ -173,11 +172,6 @@ def _diff(
     )
 
 
-def run_summary(run: Run, name: str) -> SideSummary:
-    """How a run did, under this name."""
-    return _summary(_Side(name, dict(_calls(run, with_model=True)), {}))
-
-
 def _tested_calls(changes: Sequence[Change]) -> _Test:
     """McNemar's test over the calls that both sides judged."""
     judged = [change for change in changes if Outcome.INCONCLUSIVE not in (change.before, change.after)]
@@ -218,11 +212,6 @@ def _metrics(run: Run) -> dict[str, AlignedModel]:
     models = list(aligned_models(run.connection).values())
     times = Counter(model.model for model in models)
     return {model.model: model for model in models if times[model.model] == 1}
-
-
-def _folded(tool: str | None) -> str:
-    """`server/tool` and `server-tool` are one name: how it is told apart depends on the fleet that was known."""
-    return re.sub(r"[^a-z0-9]+", " ", (tool or "").lower())
 
 
 def _change(key: Key, before: CallOutcome | None, after: CallOutcome | None) -> Change:
@@ -267,10 +256,10 @@ def _summary(side: _Side) -> SideSummary:
 
 def _tools(first: _Side, second: _Side) -> Iterator[ToolChange]:
     """Tools whose number of failures changed, the most changed first."""
-    shown = {_folded(call.tool): call.tool or "?" for side in (first, second) for call in side.calls.values()}
-    calls = [Counter(_folded(call.tool) for call in side.calls.values()) for side in (first, second)]
+    shown = {folded_name(call.tool): call.tool or "?" for side in (first, second) for call in side.calls.values()}
+    calls = [Counter(folded_name(call.tool) for call in side.calls.values()) for side in (first, second)]
     failed = [
-        Counter(_folded(call.tool) for call in side.calls.values() if call.outcome in FAILURES)
+        Counter(folded_name(call.tool) for call in side.calls.values() if call.outcome in FAILURES)
         for side in (first, second)
     ]
     changed = [tool for tool in dict.fromkeys([*failed[0], *failed[1]]) if failed[0][tool] != failed[1][tool]]
@@ -336,7 +325,7 @@ class GatheredRuns:
         """How the runs did, what changed from each to the next, and the failures."""
         sides = list(zip(self.runs, self.names, strict=True))
         return History(
-            runs=tuple(run_summary(run, name) for run, name in sides),
+            runs=tuple(_summary(_Side(name, dict(_calls(run, with_model=True)), {})) for run, name in sides),
             changes=tuple(_run_change(*before, *after) for before, after in pairwise(sides)),
             failures=self.failures(known),
         )

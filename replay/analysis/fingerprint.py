@@ -43,8 +43,13 @@ def fingerprint(context: TrajectoryContext, row: CallRow, findings: tuple[Findin
     """
     if row.outcome not in FAILURES:
         return None
-    tool = re.sub(r"[^a-z0-9]+", " ", (row.tool or context.calls[row.call].name or "").lower())
+    tool = folded_name(row.tool or context.calls[row.call].name)
     return digest([tool, row.rule, *_cause(context, row, findings)])[:FINGERPRINT_LENGTH]
+
+
+def folded_name(tool: str | None) -> str:
+    """`server/tool` and `server-tool` are one name: how it is told apart depends on the fleet that was known."""
+    return re.sub(r"[^a-z0-9]+", " ", (tool or "").lower())
 
 
 def cause_in_any_tool(context: TrajectoryContext, row: CallRow, findings: tuple[Finding, ...]) -> str:

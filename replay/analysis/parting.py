@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from replay.alignment.matching import Block, Side, by_name, match
 from replay.alignment.tasks import SignedCall
+from replay.analysis.fingerprint import folded_name
 from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
 from replay.records import Outcome, canonical
@@ -106,8 +107,7 @@ def _differences(sides: Sides) -> Iterator[tuple[float, tuple[int, int], str]]:
 
 def _deeds(context: TrajectoryContext) -> Iterator[Deed]:
     for position, row in context.rows.items():
-        tool = re.sub(r"[^a-z0-9]+", " ", (row.tool or context.calls[position].name or "").lower())
-        yield tool, canonical(context.arguments(position))
+        yield folded_name(row.tool or context.calls[position].name), canonical(context.arguments(position))
 
 
 def _matters(context: TrajectoryContext, position: str) -> bool:

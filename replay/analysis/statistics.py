@@ -166,7 +166,7 @@ def paired_tests(differences: Numbers) -> list[PairedTest]:
         return [PairedTest(tasks, float(column.sum()), None, 1.0) for column in differences.T]
     means = differences.mean(axis=0)
     draws = resampling_of(tasks).sums(differences) / tasks
-    lows, highs = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    lows, highs = _middle(draws)
     p_values = _exact(differences) if tasks <= MAX_EXACT else _t_test(differences)
     rows = zip(means.tolist(), lows.tolist(), highs.tolist(), p_values.tolist(), strict=True)
     return [PairedTest(tasks, mean, Interval(low, high), p_value) for mean, low, high, p_value in rows]

@@ -84,7 +84,8 @@ def convert(
         redactor = _redactor(opened if anonymize else ())
         for results in opened:
             if location is None:
-                _write(results, targets, redactor)
+                texts = ((trajectory.id, _dag_file(trajectory, redactor)) for trajectory in results.trajectories())
+                _write(results.path, texts, targets)
             echo_err(f"{results.path}: {_contents(results)}")
     inputs.end(strict=strict)
     if not any(results.calls for results in opened):
@@ -119,12 +120,13 @@ def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:
     return Redactor(secrets_around(os.environ), further=identities.replaced)
 
 
-def _write(results: ResultsFile, targets: dict[tuple[str, str], Path], redactor: Redactor) -> None:
+def _write(source: str, files: Iterable[tuple[str, str]], targets: dict[tuple[str, str], Path]) -> None:
+    """Write the DAG files of a results file, each given with the id of its trajectory."""
     from replay.safety.filesystem import write_atomically
 
-    for trajectory in results.trajectories():
-        path = targets[results.path, trajectory.id]
-        write_atomically(path, _dag_file(trajectory, redactor), "surrogatepass")
+    for identifier, text in files:
+        path = targets[source, identifier]
+        write_atomically(path, text, "surrogatepass")
         click.echo(str(path))
 
 
@@ -157,15 +159,12 @@ def _write_with_workers(
     from replay.replayer.messages import sendable
     from replay.replayer.pool import Job
     from replay.replayer.sharing import workers_at
-    from replay.safety.filesystem import write_atomically
 
     redactor = _redactor()  # on a cluster the environment is another one
 
     def write(path: str, texts: list[tuple[str, str]]) -> None:
-        for identifier, text in texts:
-            target = targets[path, identifier]
-            write_atomically(target, _written(redactor.json(json.loads(text))), "surrogatepass")
-            click.echo(str(target))
+        redacted = ((identifier, _written(redactor.json(json.loads(text)))) for identifier, text in texts)
+        _write(path, redacted, targets)
 
     def jobs() -> Iterator[Job]:
         for results in opened:

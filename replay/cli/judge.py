@@ -98,6 +98,7 @@ def judge(
     """
     from replay.chat import Limits, read_models
     from replay.judging.asking import open_requests
+    from replay.judging.task_runs import runs_in_file, runs_of
     from replay.runfile import Run
 
     if output is not None:
@@ -111,7 +112,10 @@ def judge(
         raise UsageError(f"{run_path}: there is no such run; name results files, or make one with: replay classify")
     knowledge = _knowledge(reference, tasks_path)
     with ended_in_order(), Run.open(run_path, redactor=_redactor(fleet_path)) as run:
-        task_runs = _task_runs(run, inputs, knowledge)
+        if inputs is None:
+            task_runs = runs_in_file(run, knowledge)
+        else:
+            task_runs = runs_of(inputs.open_all(need_calls=False), knowledge)
         requests = list(open_requests(run, task_runs(), protocol, judges, run.redactor))
         if dry_run:
             _estimate(requests, judges)
@@ -140,12 +144,6 @@ def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge
     tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
     trajectories = open_file(reference).trajectories() if reference else ()
     return TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in trajectories})
-
-
-def _task_runs(run: Run, inputs: InputFiles | None, knowledge: TaskKnowledge) -> Callable[[], Iterator[RatedRun]]:
-    from replay.judging.task_runs import runs_in_file, runs_of
-
-    return runs_in_file(run, knowledge) if inputs is None else runs_of(inputs.open_all(need_calls=False), knowledge)
 
 
 def _estimate(requests: Sequence[RatingRequest], judges: Mapping[str, ModelSettings]) -> None:

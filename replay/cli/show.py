@@ -102,11 +102,11 @@ def _print(
             document["outcomes"] = {position: str(verdict.outcome) for position, verdict in verdicts.items()}
         print_json(document)
     elif form == "dot":
-        click.echo(without_secrets(to_dot(trajectory, graph, verdicts)))
+        click.echo(without_secrets(to_dot(graph, verdicts)))
     elif form == "mermaid":
-        click.echo(without_secrets(to_mermaid(trajectory, graph, verdicts)))
+        click.echo(without_secrets(to_mermaid(graph, verdicts)))
     else:
-        click.echo(without_secrets(render_text(trajectory, graph, subagents, verdicts)))
+        click.echo(without_secrets(render_text(graph, subagents, verdicts)))
 
 
 def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:

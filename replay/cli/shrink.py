@@ -65,11 +65,15 @@ def shrink(
 
     from replay.analysis.answer_labels import known_labels
     from replay.cli.terminal import ended_in_order
+    from replay.errors import UsageError
     from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro, write_test
     from replay.shrinking import shrink as shrink_call
+    from replay.shrinking.repro import files_in
 
-    _check_free(output, force)
+    taken = [path for path in files_in(output) if path.exists()]
+    if taken and not force:
+        raise UsageError(f"{taken[0]} exists; overwrite it with --force")
     path = run_to_read(run_path, run_argument)
     trajectory, position = _look_up(path, call)
     fleet = fleet_of(fleet_path, "Name one with --servers FILE")
@@ -100,15 +104,6 @@ def shrink(
         echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")
     echo_err(f"to run it elsewhere, take {output} along; this is needed there: {', '.join(repro.needs)}")
     click.echo(repro.command)
-
-
-def _check_free(output: Path, force: bool) -> None:
-    from replay.errors import UsageError
-    from replay.shrinking.repro import files_in
-
-    taken = [path for path in files_in(output) if path.exists()]
-    if taken and not force:
-        raise UsageError(f"{taken[0]} exists; overwrite it with --force")
 
 
 def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:

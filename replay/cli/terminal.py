@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
@@ -45,7 +45,7 @@ def make_streams_safe() -> None:
             setattr(sys, name, cast("TextIO", SafeStream(stream)))
 
 
-class SafeStream(io.TextIOBase):
+class SafeStream:
     """A text stream that shows what a terminal would act on as the escape that it is.
 
     Args:
@@ -53,47 +53,24 @@ class SafeStream(io.TextIOBase):
     """
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__()
         self._stream = stream
         if isinstance(stream, io.TextIOWrapper):
             is_ascii = codecs.lookup(stream.encoding).name == "ascii"
             stream.reconfigure(encoding="utf-8" if is_ascii else None, errors="backslashreplace")
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """Of the stream behind it."""
-        return self._stream.encoding
-
-    @property
-    def errors(self) -> str:  # type: ignore[override]
-        """How the stream behind it treats what it cannot encode."""
-        return self._stream.errors or "strict"
-
-    @property
-    def buffer(self) -> Any:
-        """The bytes behind it, for a protocol that is spoken on standard output; text never takes this way."""
-        return self._stream.buffer
+    def __getattr__(self, name: str) -> Any:
+        """All else is that of the stream; text takes no other way than `write`, protocols take its `buffer`."""
+        return getattr(self._stream, name)
 
     def write(self, text: str, /) -> int:
         """Write a text, made safe."""
         self._stream.write(printable(text))
         return len(text)
 
-    def flush(self) -> None:
-        """Hand on what was written."""
-        self._stream.flush()
-
-    def fileno(self) -> int:
-        """Of the stream behind it."""
-        return self._stream.fileno()
-
-    def isatty(self) -> bool:
-        """Whether that is a terminal."""
-        return self._stream.isatty()
-
-    def writable(self) -> bool:
-        """It is."""
-        return True
+    def writelines(self, lines: Iterable[str], /) -> None:
+        """Write texts, made safe."""
+        for line in lines:
+            self.write(line)
 
 
 def typed_command() -> tuple[str, ...]:

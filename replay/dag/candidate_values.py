@@ -36,7 +36,6 @@ _COMMON_WORDS: Final = frozenset(
     yesterday
     """.split()  # noqa: SIM905 a list would take a line a word
 )
-_LONGEST_COMMON_WORD: Final = max(map(len, _COMMON_WORDS))
 _COMMON_PATTERNS: Final = re.compile(
     r"""
     (?:text|image|application|audio|video|font|multipart|message|model)/[\w.+*-]+   # MIME types
@@ -49,8 +48,6 @@ _COMMON_PATTERNS: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_LONGEST_COMMON_PATTERN: Final = 9
-"""Of those without a slash; of sheets there may be more."""
 _MIN_RANDOM_LENGTH: Final = 6
 _MIXED: Final = re.compile(r"[A-Za-z]\d|\d[A-Za-z]")
 _YEAR: Final = re.compile(r"(19|20)\d\d")
@@ -73,7 +70,6 @@ _TOKEN_PARTS: Final = re.compile("[:.@_-]")
 _MIN_UUID_LENGTH: Final = 32
 _MAY_HOLD_ID: Final = re.compile(rf"\D*+\d|.{{{_MIN_UUID_LENGTH}}}")
 """A word that has a digit, or is as long as a UUID, which may have none."""
-_MAX_REMEMBERED_TOKEN: Final = 100
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
 _FILE: Final = re.compile(r"[\w.+-]{3,}\.[A-Za-z]\w{0,4}")
 _WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)(?:(?! [/.~-])[^\n\"'<>|*?]){1,400}")
@@ -129,9 +125,7 @@ _known_mentions: Final = lru_cache(maxsize=4096, typed=True)(_find_mentions)
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    if len(text) > _MAX_PATH_LENGTH:
-        return False
-    return _is_path(text)
+    return len(text) <= _MAX_PATH_LENGTH and _is_path(text)
 
 
 @lru_cache(maxsize=1024)
@@ -230,16 +224,9 @@ def _is_word(token: str) -> bool:
 
 
 def _ids_in_token(token: str) -> tuple[str, ...]:
-    return _known_ids_in_token(token) if len(token) <= _MAX_REMEMBERED_TOKEN else _find_ids_in_token(token)
-
-
-def _find_ids_in_token(token: str) -> tuple[str, ...]:
     whole = (token,) if is_random(token) else ()
     parts = _TOKEN_PARTS.split(token)
     return whole + tuple(part for part in parts if part != token and is_random(part))
-
-
-_known_ids_in_token: Final = lru_cache(maxsize=8192)(_find_ids_in_token)
 
 
 def _is_long(text: str) -> bool:
@@ -251,7 +238,6 @@ def _is_surely_path(path: str) -> bool:
     return path.startswith(("/", "~", ".")) or "://" in path or "." in path.rpartition("/")[2]
 
 
-@lru_cache(maxsize=8192)
 def _is_informative_token(token: str) -> bool:
     if is_number(token):
         return significant_digits(token) >= 4
@@ -272,11 +258,7 @@ def is_uninformative(value: str) -> bool:
         return digits < _MIN_SIGNIFICANT_DIGITS and not (digits >= 2 and len(stripped) >= 6)
     if len(stripped) < _MIN_TEXT_LENGTH or not any(map(str.isalnum, stripped)):
         return True
-    if len(stripped) <= _LONGEST_COMMON_WORD and stripped.lower() in _COMMON_WORDS:
-        return True
-    if len(stripped) > _LONGEST_COMMON_PATTERN and "/" not in stripped and not stripped.startswith("Sheet"):
-        return False
-    return _COMMON_PATTERNS.fullmatch(stripped) is not None
+    return stripped.lower() in _COMMON_WORDS or _COMMON_PATTERNS.fullmatch(stripped) is not None
 
 
 def is_plain_word(value: str) -> bool:
@@ -311,7 +293,6 @@ def is_random(value: str) -> bool:
     return " " not in value and _MIXED.search(value) is not None
 
 
-@lru_cache(maxsize=4096)
 def is_common_number(value: str) -> bool:
     """Likely to stand in a large answer by chance: a number of few digits, a year."""
     return is_number(value) and (significant_digits(value) < 5 or _YEAR.fullmatch(value) is not None)

@@ -50,7 +50,7 @@ def passes_failure_on(producer: Call, outcome: Outcome, edges: Iterable[DataEdge
 
 def missing_paths(call: Call) -> tuple[str, ...]:
     """The paths in a failed call's arguments that its answer names too: what was missing, where anything was."""
-    texts = [text[:_MAX_TEXT_LENGTH] for text in texts_of(call.answer)] if call.answer is not None else []
+    texts = _answer_texts(call)
     paths = (value.rstrip("/") for _, value in _named_values(call) if is_path(value))
     return tuple(dict.fromkeys(path for path in paths if path and any(path in text for text in texts)))
 
@@ -73,7 +73,7 @@ def cause_links(trajectory: Trajectory) -> dict[str, tuple[str, ...]]:
             found = [position for name in missing for position in (*makers[name], *in_step[name])] or [
                 position
                 for name in missing or named[call.position]
-                for place in _with_parent_directories(name)
+                for place in (name, *ancestors(name))
                 for position in makers[place]
             ]
             for _, value in outputs[call.position]:
@@ -115,16 +115,17 @@ def _is_name_of(key: str, call: Call, maker: Call) -> bool:
 
 def _takes_parameter(maker: Call, key: str) -> bool:
     """Whether a call was given a parameter of this name, or was told that it lacks it."""
-    answer_text = (
-        " ".join(text[:_MAX_TEXT_LENGTH] for text in texts_of(maker.answer)) if maker.answer is not None else ""
-    )
-    return key in (maker.arguments or {}) or re.search(rf"\b{re.escape(key)}\b", answer_text) is not None
+    told = re.search(rf"\b{re.escape(key)}\b", " ".join(_answer_texts(maker)))
+    return key in (maker.arguments or {}) or told is not None
 
 
 def _already_existed(maker: Call) -> bool:
-    return maker.answer is not None and any(
-        _ALREADY_EXISTS.search(text[:_MAX_TEXT_LENGTH]) for text in texts_of(maker.answer)
-    )
+    return any(map(_ALREADY_EXISTS.search, _answer_texts(maker)))
+
+
+def _answer_texts(call: Call) -> list[str]:
+    """The beginnings of the texts of its recorded answer."""
+    return [text[:_MAX_TEXT_LENGTH] for text in texts_of(call.answer)] if call.answer is not None else []
 
 
 def _named_values(call: Call) -> Iterator[tuple[str, str]]:
@@ -140,12 +141,6 @@ def _named_things(call: Call, outputs: Iterable[tuple[str, str]]) -> tuple[str, 
     values = (value.strip() for _, value in leaves(call.arguments or {}, enter_texts=False) if isinstance(value, str))
     made = [value for _, value in outputs]
     return tuple(dict.fromkeys([*(value.rstrip("/") for value in values if is_path(value) or len(value) < 100), *made]))
-
-
-def _with_parent_directories(name: str) -> Iterator[str]:
-    """A path, and the directories that must be there before it."""
-    yield name
-    yield from ancestors(name)
 
 
 def _server_of(call: Call) -> str:

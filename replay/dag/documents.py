@@ -27,7 +27,6 @@ _MAX_NESTED_DOCUMENTS: Final = 3
 _MAX_INDEX_DIGITS: Final = 9
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[-+]\d{1,3})?")
-_DIGITS: Final = frozenset("0123456789")
 MAX_COMPARED: Final = 20_000_000
 """Characters compared to find one value: a long one that repeats itself stands everywhere in a longer one."""
 _MARKER: Final = re.compile(
@@ -146,7 +145,7 @@ class Document:
         """Where the value stands first between boundaries; -1 where it does not."""
         start = self._starts.get(value)
         if start is None:
-            start = self._starts[value] = first_occurrence(self.text, value)
+            start = self._starts[value] = next(iter(occurrences(self.text, value)), -1) if value in self.text else -1
         return start
 
     def _pointer(self, start: int) -> str:
@@ -271,8 +270,6 @@ def resolve(value: Any, pointer: str) -> Any:
 
 def is_number(text: str) -> bool:
     """Whether a text is the spelling of a number."""
-    if not text or (text[-1] not in _DIGITS and text[-1].isascii()):
-        return False
     return _NUMBER.fullmatch(text) is not None
 
 
@@ -285,15 +282,6 @@ def occurrences(text: str, value: str) -> Iterable[int]:
         if bounded(text, start, value):
             yield start
         start, tries = text.find(value, start + 1), tries - 1
-
-
-def first_occurrence(text: str, value: str) -> int:
-    """The first of `occurrences`; -1 where there is none."""
-    start = text.find(value) if value else -1
-    if start < 0:
-        return -1
-    bounded = _number_bounded if is_number(value) else _text_bounded
-    return start if bounded(text, start, value) else next(iter(occurrences(text, value)), -1)
 
 
 def _number_bounded(text: str, start: int, value: str) -> bool:

@@ -43,12 +43,11 @@ class Graph:
 
     Args:
         trajectory: its own `edges` are used, or inferred when they are asked for where it has none.
-        edges: to use instead.
     """
 
-    def __init__(self, trajectory: Trajectory, edges: tuple[DataEdge, ...] | None = None) -> None:
+    def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory = trajectory
-        self.known_edges = trajectory.edges if edges is None else edges
+        self.known_edges = trajectory.edges
         """Those that are given, or were inferred by now."""
         self.steps: tuple[tuple[str, ...], ...] = tuple(
             tuple(call.position for call in step.calls) for step in trajectory.steps

@@ -6,11 +6,12 @@ Also what a call makes: the files and named things that its arguments say it wil
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import count
+from itertools import islice
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
@@ -48,34 +49,17 @@ _DIRECTORY_WORDS: Final = frozenset(["directory", "directories", "folder", "dir"
 _REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "project"])
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _PROGRAM_TOOL: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
-_WRITING_CODE: Final = tuple(
-    (literal, re.compile(pattern))
-    for literal, pattern in (
-        ("tee", r"\btee\b"),
-        ("mkdir", r"\bmkdir\b"),
-        ("touch", r"\btouch\b"),
-        ("cp", r"\bcp\b"),
-        ("mv", r"\bmv\b"),
-        ("to_", r"\bto_\w+\("),
-        (".save", r"\.save\w*\("),
-        ("open(", r"""open\([^)]{0,300}?["'][wax]b?\+?["']"""),
-        (".write", r"\.write\w*\("),
-        ("copy", r"copy\w{0,20}\("),
-        ("curl", r"\bcurl\b.{0,300}?-o\b"),
-        ("wget", r"\bwget\b"),
-    )
+_WRITING_CODE: Final = re.compile(
+    r""">|makedirs|rename\(|dump\(|Workbook\(|\b(?:tee|mkdir|touch|cp|mv|wget)\b|\bcurl\b.{0,300}?-o\b
+    |\bto_\w+\(|\.(?:save|write)\w*\(|copy\w{0,20}\(|open\([^)]{0,300}?["'][wax]b?\+?["']""",
+    re.VERBOSE,
 )
-"""What writes a file, with a part of each that is looked for first: `in` is far quicker than `re`."""
-_WRITING_WORDS: Final = (">", "makedirs", "rename(", "dump(", "Workbook(")
+"""What writes a file in a program."""
 _FAILURE_START: Final = re.compile(
     r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE
 )
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _MAX_ENTRIES: Final = 600
-_MAX_LOOKED_FOR: Final = 100
-"""Characters of a longer text that are looked for in the question first."""
-_SIGMA: Final = "\u03a3"
-"""The one letter whose lower case depends on what follows."""
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _ISO_DATE: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:t[\d:.]+z?)?")
 _MONTHS: Final = (
@@ -102,15 +86,6 @@ class Output:
     pointer: str
 
 
-class _Holders:
-    """The entries that hold a value, as far as they were looked at."""
-
-    def __init__(self, candidates: list[int]) -> None:
-        self.found: list[Entry] = []
-        self.candidates = candidates[::-1]
-        """The numbers of those that may hold it too, the earliest last."""
-
-
 class ValueHistory:
     """Looks up who held a value first.
 
@@ -124,7 +99,7 @@ class ValueHistory:
         self._question = _question_text(trajectory.task)
         self._years = sorted(_YEAR.findall(self._question))
         self._in_question: dict[str, bool] = {}
-        self._holders: dict[str, _Holders] = {}
+        self._may_hold: dict[str, list[int]] = {}
         self._entries: list[Entry] = []
         self._last_step = len(trajectory.steps) - 1
         self._with_word: dict[str, list[int]] = defaultdict(list)
@@ -158,8 +133,6 @@ class ValueHistory:
         return known
 
     def _look_in_question(self, value: str) -> bool:
-        if len(value) > _MAX_LOOKED_FOR and self._begins_unlike_question(value[:_MAX_LOOKED_FOR]):
-            return False
         folded = _normalized(value)
         return (
             (folded in self._question and any(True for _ in occurrences(self._question, folded)))
@@ -167,49 +140,23 @@ class ValueHistory:
             or self._is_year_in_question(folded)
         )
 
-    def _begins_unlike_question(self, beginning: str) -> bool:
-        """Whether no text that begins so can be in the question, nor be a date that is spelled otherwise there."""
-        if _SIGMA in beginning or beginning.strip()[:4].isdigit():
-            return False
-        return _normalized(beginning) not in self._question
-
     def _is_year_in_question(self, value: str) -> bool:
         """A year of a span that the question names by its ends."""
         return _YEAR.fullmatch(value) is not None and bool(self._years) and self._years[0] < value < self._years[-1]
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
-        known = self._known_holders(value)
-        for number in count():
-            if number == len(known.found):
-                self._look_further(known, value, before)
-            if number == len(known.found) or known.found[number].step >= before:
-                return
-            yield known.found[number]
-
-    def _known_holders(self, value: str) -> _Holders:
-        known = self._holders.get(value)
-        if known is None:
-            known = self._holders[value] = _Holders(self._entries_with_words(value))
-        return known
-
-    def _look_further(self, known: _Holders, value: str, before: int) -> None:
-        """Find the next that holds the value, if one of the earlier steps does."""
-        while known.candidates:
-            entry = self._entries[known.candidates[-1]]
+        if value not in self._may_hold:
+            self._may_hold[value] = self._entries_with_words(value)
+        for entry in map(self._entries.__getitem__, self._may_hold[value]):
             if entry.step >= before:
                 return
-            known.candidates.pop()
             if value in entry.document:
-                known.found.append(entry)
-                return
+                yield entry
 
     def first(self, value: str, before: int) -> Entry | None:
         """Who held the value first."""
-        known = self._known_holders(value)
-        if not known.found:
-            self._look_further(known, value, before)
-        return known.found[0] if known.found and known.found[0].step < before else None
+        return next(self.holders(value, before), None)
 
     def maker(self, value: str, before: int) -> Output | None:
         """The earlier call that made what the value names: the first that did not visibly fail, else the first."""
@@ -235,20 +182,17 @@ class ValueHistory:
         return steps
 
     def _entries_with_words(self, value: str) -> list[int]:
-        words = words_of(value)
-        postings = [self._with_word.get(word, []) for word in words]
-        if not postings:
-            return []
-        if len(self._entries) <= _MAX_ENTRIES:
-            return min(postings, key=len)
-        postings.sort(key=len)
-        shared = postings[0]
-        for posting in postings[1:]:
-            if not shared:
-                break
-            in_posting = set(posting)
-            shared = [number for number in shared if number in in_posting]
-        return shared[:_MAX_ENTRIES]
+        """The entries with all words of a value, by number; where its rarest word is in few, all with that."""
+        postings = sorted((self._with_word.get(word, []) for word in words_of(value)), key=len)
+        if not postings or len(postings[0]) <= _MAX_ENTRIES:
+            return next(iter(postings), [])
+        shared = (number for number in postings[0] if all(_is_in(other, number) for other in postings[1:]))
+        return list(islice(shared, _MAX_ENTRIES))
+
+
+def _is_in(ordered: list[int], number: int) -> bool:
+    place = bisect_left(ordered, number)
+    return place < len(ordered) and ordered[place] == number
 
 
 def _question_text(task: Task) -> str:
@@ -317,9 +261,7 @@ def _key_of(pointer: str) -> str:
 
 @lru_cache(maxsize=64)
 def _writes_files(program: str) -> bool:
-    return any(word in program for word in _WRITING_WORDS) or any(
-        literal in program and pattern.search(program) is not None for literal, pattern in _WRITING_CODE
-    )
+    return _WRITING_CODE.search(program) is not None
 
 
 def makes_part(call: Call) -> bool:

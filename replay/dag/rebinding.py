@@ -223,9 +223,7 @@ def _replaced_within(text: str, values: Mapping[str, tuple[Any, str]]) -> tuple[
 def _typed_as(old: Any, new: Any) -> Any:
     """The new value in the type that the argument had; None where it cannot be."""
     if isinstance(old, str):
-        if isinstance(new, str):
-            return new.strip()
-        return as_text(new)
+        return as_text(new).strip()
     if isinstance(new, str):
         try:
             return type(old)(new)

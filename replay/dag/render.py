@@ -16,7 +16,6 @@ from replay.records import (
     Outcome,
     RpcError,
     ToolResult,
-    Trajectory,
     TransportFault,
     Verdict,
     texts_of,
@@ -30,21 +29,18 @@ _MAX_EDGES: Final = 6
 
 
 def render_text(
-    trajectory: Trajectory,
-    graph: Graph | None = None,
+    graph: Graph,
     subagents: Mapping[str | None, Sequence[str]] | None = None,
     verdicts: Mapping[str, Verdict] | None = None,
 ) -> str:
     """Steps, calls and the data edges into each call, for reading.
 
     Args:
-        trajectory: what is drawn.
-        graph: its graph, where it was made already.
+        graph: of the trajectory that is drawn.
         subagents: ids of the trajectories that its calls started, by the position of the call.
         verdicts: what a run found of its calls, by position.
     """
-    graph = graph or Graph(trajectory)
-    started = subagents or {}
+    trajectory, started = graph.trajectory, subagents or {}
     lines = [f"{one_line(trajectory.id)}  model {one_line(trajectory.model)}", summary_of(graph)]
     if trajectory.parent is not None:
         lines.append(f"sub-agent of {one_line(trajectory.parent.trajectory)} {trajectory.parent.call or ''}".rstrip())
@@ -77,9 +73,9 @@ def summary_of(graph: Graph) -> str:
     )
 
 
-def to_dot(trajectory: Trajectory, graph: Graph | None = None, verdicts: Mapping[str, Verdict] | None = None) -> str:
+def to_dot(graph: Graph, verdicts: Mapping[str, Verdict] | None = None) -> str:
     """The graph for Graphviz: a rank a step, an arrow a pair of calls, a letter an outcome where verdicts are given."""
-    graph = graph or Graph(trajectory)
+    trajectory = graph.trajectory
     lines = [f"digraph {_dot(trajectory.id)} {{", "  rankdir=TB; newrank=true; node [shape=box, fontname=sans];"]
     for number, step in enumerate(trajectory.steps, 1):
         lines.append(f"  subgraph cluster_{number} {{ label={_dot(f'step {number}')}; style=dotted; rank=same;")
@@ -93,11 +89,9 @@ def to_dot(trajectory: Trajectory, graph: Graph | None = None, verdicts: Mapping
     return "\n".join([*lines, "}"])
 
 
-def to_mermaid(
-    trajectory: Trajectory, graph: Graph | None = None, verdicts: Mapping[str, Verdict] | None = None
-) -> str:
+def to_mermaid(graph: Graph, verdicts: Mapping[str, Verdict] | None = None) -> str:
     """The graph as a Mermaid flowchart, with a letter an outcome where verdicts are given."""
-    graph = graph or Graph(trajectory)
+    trajectory = graph.trajectory
     ids = {call.position: f"n{number}" for number, call in enumerate(trajectory.calls(), 1)}
     lines = ["flowchart TD"]
     for number, step in enumerate(trajectory.steps, 1):

@@ -36,7 +36,7 @@ class Hunk(NamedTuple):
         return f"has {new} instead of {old}" if self.old else f"also has {new}"
 
 
-class Change:
+class ArgumentChange:
     """One place in the arguments of two calls.
 
     Args:
@@ -90,7 +90,7 @@ class Change:
         return f"{where} is {'' if self.old else 'given: '}{quoted(self.new[0], _MAX_SHOWN)}"
 
 
-def changes_of(old: Any, new: Any, pointer: str = "") -> Iterator[Change]:
+def changes_of(old: Any, new: Any, pointer: str = "") -> Iterator[ArgumentChange]:
     """The places at which two values differ: as far inside as both have a member there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
@@ -99,15 +99,15 @@ def changes_of(old: Any, new: Any, pointer: str = "") -> Iterator[Change]:
         for index, pair in enumerate(zip_longest(old, new, fillvalue=_NONE)):
             yield from _members(*pair, join(pointer, index))
     elif old != new or type(old) is not type(new):
-        yield Change(pointer, (old,), (new,))
+        yield ArgumentChange(pointer, (old,), (new,))
 
 
 _NONE: Final = object()
 
 
-def _members(old: Any, new: Any, pointer: str) -> Iterator[Change]:
+def _members(old: Any, new: Any, pointer: str) -> Iterator[ArgumentChange]:
     if _NONE in (old, new):
-        yield Change(pointer, () if old is _NONE else (old,), () if new is _NONE else (new,))
+        yield ArgumentChange(pointer, () if old is _NONE else (old,), () if new is _NONE else (new,))
     else:
         yield from changes_of(old, new, pointer)
 

@@ -9,15 +9,7 @@ from typing import Final, NamedTuple
 
 from replay.diagnosis.own_doing import own_doing
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
-from replay.diagnosis.requests import (
-    MIN_NAMED,
-    Requests,
-    did_its_work,
-    full_text,
-    holds,
-    question_of,
-    words_in,
-)
+from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, words_in
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes import answer_rules
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical

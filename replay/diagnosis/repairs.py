@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rapidfuzz import fuzz
 
-from replay.diagnosis.argument_changes import Change, Hunk, changes_of, pieces_of
+from replay.diagnosis.argument_changes import ArgumentChange, Hunk, changes_of, pieces_of
 from replay.diagnosis.error_answers import error_text, missing_name
 from replay.diagnosis.named_arguments import folded, is_named_in, is_repeated_in, is_same_name
 from replay.diagnosis.phrasing import counted, listed, quoted
@@ -117,7 +117,7 @@ class _Failure:
         self._pieces = {folded(piece) for piece in pieces_of(self._error)}
         self._missing = (missing_name(context, position) if row.outcome is Outcome.NOT_FOUND else None) or ""
 
-    def asks_for_the_same(self, changes: list[Change], later: str) -> bool:
+    def asks_for_the_same(self, changes: list[ArgumentChange], later: str) -> bool:
         """Whether the later call's arguments are those of the failed one but for its fault."""
         old, new = self._context.arguments(self._position), self._context.arguments(later)
         changes = [change for change in changes if not change.for_readers]
@@ -137,7 +137,7 @@ class _Failure:
             len(untold) <= 1 and alone and all(self._puts_right(change) or self._is_near(change) for change in changes)
         )
 
-    def told(self, change: Change, later: str) -> str:
+    def told(self, change: ArgumentChange, later: str) -> str:
         """A change in words, where the error speaks of it; empty where it does not."""
         if self._unknown_tool:
             return change.words()
@@ -149,13 +149,13 @@ class _Failure:
         short = [hunk for hunk in hunks if max(map(len, hunk)) <= _MAX_SHOWN]
         return change.words(short) if short or not hunks else ""
 
-    def _breaks_schema(self, change: Change) -> bool:
+    def _breaks_schema(self, change: ArgumentChange) -> bool:
         return any(
             f"{pointer}/".startswith(f"{change.pointer}/") or change.pointer.startswith(f"{pointer}/")
             for pointer in self._schema
         )
 
-    def _speaks_of(self, change: Change) -> bool:
+    def _speaks_of(self, change: ArgumentChange) -> bool:
         """Whether the error is about what was changed: it has the name, the old value or the new one."""
         if self._breaks_schema(change):
             return True
@@ -163,7 +163,7 @@ class _Failure:
             return bool(self._told_hunks(change))
         return is_named_in(self._error, change.name) or any(map(self._holds, (*change.old, *change.new)))
 
-    def _told_hunks(self, change: Change) -> list[Hunk]:
+    def _told_hunks(self, change: ArgumentChange) -> list[Hunk]:
         """The words of a text that changed and that the error has; what only filters a program's output is none."""
         hunks = (hunk for hunk in change.hunks if hunk.old or not hunk.new[0].startswith("|"))
         return [hunk for hunk in hunks if self._repeats(hunk.old) or self._repeats(hunk.new)]
@@ -171,12 +171,12 @@ class _Failure:
     def _holds(self, value: Any) -> bool:
         return is_repeated_in(self._error, value) if isinstance(value, str) else self._repeats([str(value)])
 
-    def _puts_right(self, change: Change) -> bool:
+    def _puts_right(self, change: ArgumentChange) -> bool:
         """Whether the error says what the later call has there: it names the place, or the new value."""
         told = self._breaks_schema(change) or is_named_in(self._error, change.name)
         return not change.is_text and (told or any(self._holds(value) for value in change.new))
 
-    def _is_near(self, change: Change) -> bool:
+    def _is_near(self, change: ArgumentChange) -> bool:
         """Whether a value can be another one put right; of a text, what it names stays but for what the error names."""
         return _is_near(change) and all(map(self._keeps_names, change.hunks))
 
@@ -194,7 +194,7 @@ class _Failure:
             for piece in _long_pieces(words)
         )
 
-    def _finds_the_missing(self, changes: list[Change], later: str) -> bool:
+    def _finds_the_missing(self, changes: list[ArgumentChange], later: str) -> bool:
         """Whether the later call has what was missing under another name, or first makes it."""
         if not self._missing or not changes:
             return True
@@ -222,7 +222,7 @@ class _Failure:
         return [at for at in order if order[self._position] < order[at] < order[later]]
 
 
-def _is_near(change: Change) -> bool:
+def _is_near(change: ArgumentChange) -> bool:
     """Whether a value can be another one put right."""
     if not change.old or not change.new:
         return True

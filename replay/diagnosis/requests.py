@@ -85,7 +85,7 @@ class Got(NamedTuple):
     """That what a failed call had asked for was had all the same."""
 
     later: bool
-    """By a later call, or one beside it; else the model had it before."""
+    """By a later call, or one beside it; else the model had written it itself."""
     why: str
 
 
@@ -143,22 +143,14 @@ class Requests:
             return Got(True, f"{listed(about, most=3)} asked about the same and {were} answered.")
         if self._ask_together(position, later):
             return Got(True, "Later calls asked for all of it and got it.")
-        return self._had_before(position) if self[position].effect == "reads" else None
-
-    def _had_before(self, position: str) -> Got | None:
-        """That the model had made what it wants to read, or had read it and changed nothing since."""
-        changed = False
-        earlier = [call.position for call in self.context.earlier(position) if call.position in self.context.rows]
-        for other in reversed([at for at in earlier if did_its_work(self.context.rows[at])]):
-            if self[other].effect == "reads" and not changed and self._asks_the_same(position, other):
-                return Got(False, f"{other} had got the same before.")
-            if self[other].effect == "writes" and self._made(position, other):
-                return Got(False, f"It looks at what {other} had written.")
-            changed |= self[other].effect != "reads"
-        return None
+        made = [other for other in self.context.rows if step[other] < step[position] and self._made(position, other)]
+        return Got(False, f"It looks at what {made[-1]} had written.") if made else None
 
     def _made(self, position: str, other: str) -> bool:
+        """Whether a call reads what another one wrote."""
         own, its = self[position], self[other]
+        if own.effect != "reads" or its.effect != "writes" or not did_its_work(self.context.rows[other]):
+            return False
         if own.statements or its.statements:
             read = {table for statement in own.statements for table in statement.tables}
             filled = {statement.target for statement in its.statements if statement.verb == "insert"}

@@ -99,17 +99,15 @@ def _trajectory(record: JsonObject, document: Document, place: str, parent: Pare
     metrics = object_in(record, "final_metrics")
     extra = object_in(record, "extra")
     reward, details = as_number(extra.get("reward")), details_in(extra) or {}
+    asked = (_message(step.get("message")) for step in written if step.get("source") == "user")
+    last = own[-1] if own else {}
     return Trajectory(
         id=_identifier(record, parent, document, place),
         model=model or document.model_name,
-        task=Task(
-            question=paragraphs(_message(step.get("message")) for step in written if step.get("source") == "user")
-        ),
+        task=Task(question=paragraphs(asked)),
         source=Source(file=document.path, format=AtifReader.name, position=place),
         steps=number_calls(steps),
-        final_reply=text_of(_message(own[-1].get("message")))
-        if own and not objects(own[-1].get("tool_calls"))
-        else None,
+        final_reply=None if objects(last.get("tool_calls")) else text_of(_message(last.get("message"))),
         usage=usage_of(metrics.get("total_prompt_tokens"), metrics.get("total_completion_tokens")),
         parent=parent,
         tools=tool_definitions(agent.get("tool_definitions")),

@@ -93,7 +93,7 @@ def nested_lines(value: Any, is_line: Callable[[JsonObject], bool]) -> list[Json
     if not isinstance(value, dict) or is_line(value):
         return [value] if isinstance(value, dict) else []
     lists = ([item for item in inner if isinstance(item, dict)] for inner in value.values() if isinstance(inner, list))
-    typed = (lines for lines in lists if any("type" in line or "msg" in line for line in lines))  # as a log's lines are
+    typed = (lines for lines in lists if {"type", "msg"} & set().union(*lines))  # as a log's lines are
     return next((lines for lines in typed if any(map(is_line, lines))), [value])
 
 

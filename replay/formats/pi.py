@@ -32,9 +32,9 @@ class PiReader:
         if any(map(_is_header, head.records)):
             return Match(0.96, '"type": "session" with "id"')
         messages = [record["message"] for record in head.records if _is_message(record)]
-        if any("toolCalls" in message or message.get("role") == "toolResult" for message in messages) or any(
-            block.get("type") == "toolCall" for message in messages for block in objects(message.get("content"))
-        ):
+        blocks = {block.get("type") for message in messages for block in objects(message.get("content"))}
+        answered = any("toolCalls" in message or message.get("role") == "toolResult" for message in messages)
+        if "toolCall" in blocks or answered:
             return Match(0.95, "messages with toolCall blocks or toolResult messages")
         return NO_MATCH
 

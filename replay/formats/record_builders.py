@@ -19,7 +19,7 @@ from replay.formats.fields import (
     to_json,
     whole_number,
 )
-from replay.json_values import bounded, is_too_deep, json_text, json_value
+from replay.json_values import bounded, is_too_deep, json_text, json_value, parse_json
 from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Usage
 from replay.records.trajectory import ReportedResult
 
@@ -99,7 +99,8 @@ def recorded_answer(value: Any) -> Answer | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return TextAnswer(text=value)
+        whole = _dumped_result(value)
+        return TextAnswer(text=value) if whole is None else recorded_answer(whole)
     if _is_call_result(value) and all(map(as_object, value["content"])):
         return ToolResult(
             content=tuple(value["content"]),
@@ -109,6 +110,18 @@ def recorded_answer(value: Any) -> Answer | None:
     return TextAnswer(text=to_json(value))
 
 
+def _dumped_result(text: str) -> JsonObject | None:
+    """The `CallToolResult` with its flag whose JSON a text is, as hosts dump it; None of any other text."""
+    if _DUMPED_RESULT.match(text) is None:
+        return None
+    try:
+        value = parse_json(text)
+    except ValueError:
+        return None
+    flagged = _is_call_result(value) and isinstance(value.get("isError"), bool)
+    return value if flagged and value.keys() <= _RESULT_FIELDS and all(map(as_object, value["content"])) else None
+
+
 def _is_call_result(value: Any) -> bool:
     """Whether a value is a `CallToolResult`, and not a program's output beside an empty list of the files it made."""
     if not isinstance(value, dict) or not isinstance(value.get("content"), list):
@@ -116,6 +129,8 @@ def _is_call_result(value: Any) -> bool:
     return bool(value["content"]) or not {"stdout", "stderr", "return_code"} & value.keys()
 
 
+_DUMPED_RESULT = re.compile(r'\s*\{\s*"(?:_meta|content|structuredContent|isError)"\s*:')
+_RESULT_FIELDS = {"_meta", "meta", "content", "structuredContent", "isError", "resultType"}
 _MCP_PREFIX = "mcp__"
 _PRINTED_MESSAGE = re.compile(
     r"content=(?P<content>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?P<fields> .*)?$",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from io import BytesIO
@@ -215,27 +215,22 @@ def looking_through(
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
             few = file.is_plain or len(slots) <= MAX_HELD
-            if (size <= room.left and few) or (alone and len(slots) == 1):
-                held.append(trajectory)
-            else:
-                held.clear()
+            _hold(held, trajectory, fits=(size <= room.left and few) or (alone and len(slots) == 1))
             yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
         lost += document.lost
         beside += document.looked_for
-        remaining = frozenset(document.left)
-        if not remaining or remaining == only:
+        before, only = only, frozenset(document.left)
+        if not only or only == before:
             break
-        only = remaining
     title = parts[0].reader.title
     if not slots:
         raise NoTrajectoryError(file.path, f"{title}, but it holds no trajectory")
-    last = max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+    last = _last_moment(slots)
     _check_age(file, since, last)
     signs, doubt = ((), None) if any(slot.calls for slot in slots) else _signs(document, title)
-    last_of_id = {slot.id: number for number, slot in enumerate(slots)}
-    kept = None if len(last_of_id) == len(slots) else frozenset(last_of_id.values())
+    kept = _last_of_each_id(slots)
     standing = list(_standing(slots, kept))
     held = list(_standing(held, kept)) if len(held) == len(slots) else []
     room.left -= size if held else 0
@@ -260,6 +255,25 @@ def looking_through(
         _held=held,
         _room=room,
     )
+
+
+def _hold(held: list[Trajectory], trajectory: Trajectory, *, fits: bool) -> None:
+    """Keep a trajectory in memory where it fits; else let go of those before it."""
+    if fits:
+        held.append(trajectory)
+    else:
+        held.clear()
+
+
+def _last_moment(slots: Sequence[_Slot]) -> str | None:
+    """The latest of the trajectories' last moments; None where one of them tells none."""
+    return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+
+
+def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
+    """The numbers of the last trajectory of each id; None where each id has one."""
+    last = {slot.id: number for number, slot in enumerate(slots)}
+    return None if len(last) == len(slots) else frozenset(last.values())
 
 
 def _signs(document: Document, title: str) -> tuple[tuple[str, ...], str | None]:

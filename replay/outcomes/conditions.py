@@ -14,10 +14,11 @@ from replay.outcomes.call_facts import (
     same_path,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said
+from replay.outcomes.denials import NOT_A_LACK, denies_a_value, no_such_thing
 from replay.outcomes.error_report import decisive_part, misses_a_file, misses_program, server_is_unknown, strip_wrappers
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.programs import last_program
-from replay.outcomes.sentences import FRAME_WORDS, NOT_A_LACK, denies_a_value, no_such_thing, own_words
+from replay.outcomes.sentences import FRAME_WORDS, own_words
 from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]
@@ -265,7 +266,7 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     if error is None or error.basis == "exit":
         return False
     text = strip_wrappers(error.text[:_MAX_TEXT])
-    if denies_a_value(text, parsed.arguments):
+    if not parsed.coded and denies_a_value(text, parsed.arguments):
         return True
     if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
         return parsed.arguments.value_named_in(text)

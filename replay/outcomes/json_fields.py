@@ -39,6 +39,7 @@ MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", 
 STATUS_KEYS = tuple(
     "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
 )
+_RETURN_CODES = ("rc", "retcode", "ret_code", "returncode", "return_code", "resultcode", "result_code")
 _STATE_KEYS = ("status", "object", "type", "state", "result", "outcome")
 SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess", "ack", "acknowledged")
 _BOOKKEEPING = frozenset((*ERROR_KEYS, *PROBLEM_KEYS, *_MESSAGE_KEYS, *STATUS_KEYS, *SUCCESS_KEYS)) | _words_in(
@@ -99,7 +100,7 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
     return not part
 
 
-def folded(body: JsonObject) -> JsonObject:
+def folded_keys(body: JsonObject) -> JsonObject:
     """The object with its names in lower case, as all functions here ask for it."""
     return {str(key).casefold(): part for key, part in body.items()}
 
@@ -133,8 +134,10 @@ def reports(body: JsonObject, error: Any, status: int | None) -> bool:
     explained = any(isinstance(body.get(key), str | list) and body[key] for key in MESSAGE_FIELDS)
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
-    if _is_refused_by_code(body) or (
-        status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", "")))
+    if (
+        _is_refused_by_code(body)
+        or _is_refused_by_return_code(body)
+        or (status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))))
     ):
         return True
     return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in SUCCESS_CODES))
@@ -159,7 +162,12 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
-    leads = next(iter(body)) in ERROR_KEYS or _is_refused_by_code(body) or any(key in body for key in REASON_KEYS)
+    leads = (
+        next(iter(body)) in ERROR_KEYS
+        or _is_refused_by_code(body)
+        or _is_refused_by_return_code(body)
+        or any(key in body for key in REASON_KEYS)
+    )
     checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
     if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
         return True
@@ -184,6 +192,14 @@ def _code_of(body: JsonObject) -> int:
     return code if isinstance(code := body.get("code", 0), int) else 0
 
 
+def _is_refused_by_return_code(body: JsonObject) -> bool:
+    """Whether a body has a return code that is not zero and, beside it, one sentence and nothing else."""
+    code = next((body[key] for key in _RETURN_CODES if key in body), 0)
+    beside = [part for key, part in body.items() if key not in _RETURN_CODES and not is_nothing(part)]
+    sentence = len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
+    return sentence and type(code) is int and code not in SUCCESS_CODES - {1}
+
+
 def status_of(body: JsonObject) -> int | None:
     """Its HTTP status of 400 and above, or its JSON-RPC code."""
     for key in STATUS_KEYS:
@@ -199,6 +215,7 @@ def message_of(body: JsonObject, error: Any) -> str:
     """What it says to the reader, the error first."""
     parts = [
         *strings_in(error),
+        *(strings_in(list(body.values())) if _is_refused_by_return_code(body) else ()),
         *(text for key in (*_MESSAGE_KEYS, "code", "name", "body") for text in strings_in(body.get(key))),
         *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
     ]

@@ -35,7 +35,7 @@ from replay.outcomes.json_fields import (
     WRAPPING,
     affirms,
     denies_success,
-    folded,
+    folded_keys,
     has_payload,
     is_bare_envelope,
     is_nothing,
@@ -69,6 +69,9 @@ _FAILED_KEY = re.compile(
 _NOT_FOUND = re.compile(
     r"\W*(?:(?:[\w-]{1,30} ){0,3}not found|nothing found|no (?:[\w-]{1,30} ){0,3}found)\W*$", re.IGNORECASE
 )
+
+
+_MISSING_KEY = re.compile(r"unknown|missing|not_?found|non_?existent|absent")
 
 
 class JsonError(NamedTuple):
@@ -124,11 +127,11 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
         return read_json(items[0].get("text"), arguments, depth + 1)
     if asks_about_errors(arguments):
         return JsonReading()
-    if len(items) == 1 and isinstance(items[0], dict) and _explains(folded(items[0])):
+    if len(items) == 1 and isinstance(items[0], dict) and _explains(folded_keys(items[0])):
         return read_json(items[0], arguments, depth + 1)._replace(words=None)
     if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
         return JsonReading()
-    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(folded, items[:_MAX_ITEMS])]
+    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(folded_keys, items[:_MAX_ITEMS])]
     failed = [error for error in errors if error is not None]
     if failed and len(failed) == len(errors):
         messages = "; ".join(dict.fromkeys(error.message for error in failed[:MAX_PARTS]))
@@ -137,7 +140,7 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
 
 
 def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> JsonReading:
-    body = folded(value)
+    body = folded_keys(value)
     batch = _read_batch(body, arguments)
     if batch is not None:
         return batch
@@ -244,7 +247,9 @@ def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | 
         return None
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
     by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
-    for key, part in parts[nothing_done[0] + 1 :]:
+    for key, part in (
+        (key, part) for key, part in parts[nothing_done[0] + 1 :] if not any(verb in key for verb in verbs)
+    ):
         reasons = _reasons_by_item(key, part, arguments)
         if not (reasons and len(part) == arguments.listed_items):
             reasons = _reasons_alone(part) if by_verb else []
@@ -269,7 +274,8 @@ def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex) -> list[str]
     if not isinstance(part, list):
         return []
     if all(isinstance(item, str) and item in arguments.texts for item in part):
-        return [f"{key.replace('_', ' ')}: {item}" for item in part]
+        said = "not found" if _MISSING_KEY.search(key) else key.replace("_", " ")
+        return [f"{said}: {item}" for item in part]
     texts = [[text for text in item.values() if isinstance(text, str)] for item in part if isinstance(item, dict)]
     named = [next((text for text in own if text in arguments.texts), None) for own in texts]
     told = [
@@ -292,7 +298,7 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     if error is None and _are_issues(body.get("issue", body.get("issues"))):
         error = body.get("issue", body.get("issues"))
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
-    status = next(filter(None, (status_of(part) for part in (body, *map(folded, inner_parts)))), None)
+    status = next(filter(None, (status_of(part) for part in (body, *map(folded_keys, inner_parts)))), None)
     if denies_success(body):
         return JsonError(message_of(body, error), status)
     bare = is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
@@ -322,7 +328,7 @@ def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonEr
         return []
     if any(str(key).casefold() in (*ERROR_KEYS, *ENVELOPE_KEYS, "response", "output") for key in value):
         return []
-    bodies = [folded(part) for part in parts]
+    bodies = [folded_keys(part) for part in parts]
     if len(parts) == 1 and not says_failed(bodies[0]):
         return []
     errors = [_error_in(body, arguments) for body in bodies]
@@ -359,7 +365,7 @@ def found_nothing(value: Any) -> bool:
     """Whether a body of an empty list calls itself a success and says that nothing was found."""
     if not isinstance(value, dict):
         return False
-    body = folded(value)
+    body = folded_keys(value)
     codes = [body[key] for key in STATUS_KEYS if isinstance(body.get(key), int)]
     fine = bool(codes) and all(code in SUCCESS_CODES for code in codes)
     well = fine or any(body.get(key) is True for key in SUCCESS_KEYS)
@@ -371,7 +377,7 @@ def is_empty(value: Any) -> bool:
     """Whether a JSON value holds no result: nothing at all, or empty lists, zeros and words beside them."""
     if not isinstance(value, dict):
         return value is None or value in ("", [])
-    parts = folded(value)
+    parts = folded_keys(value)
     containers = [part for part in parts.values() if isinstance(part, list | dict)]
     if not parts:
         return True

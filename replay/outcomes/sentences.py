@@ -10,7 +10,6 @@ import re
 
 from replay.outcomes.call_facts import (
     MAX_NAMING_LENGTH,
-    MIN_WORD_LENGTH,
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
@@ -28,6 +27,7 @@ from replay.outcomes.call_facts import (
     searches,
 )
 from replay.outcomes.codes import causes_in, causes_said, forms_in
+from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, no_such_thing
 from replay.outcomes.error_report import (
     MAX_LOOK,
     MAX_REPORT_LENGTH,
@@ -111,17 +111,6 @@ _READ_FAILED = re.compile(
     re.IGNORECASE,
 )
 """How a tool that reads something says that it could not."""
-_NO_SUCH_THING = re.compile(
-    r"\W*(?:error: |[\w.]{1,60}(?:Error|Exception): )?"
-    r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
-    r"|match\w{0,3})\b",
-    re.IGNORECASE,
-)
-_DENIES_A_VALUE = re.compile(
-    r"\W*(?:error[^:\n]{0,80}: )?(?:nobody|no one|(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b)))\b"
-    r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
-    re.IGNORECASE,
-)
 _EXITED = re.compile(
     r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
     re.IGNORECASE,
@@ -165,12 +154,6 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
-_MAX_NAME = 60
-NOT_A_LACK = (
-    r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
-    r"|longer)\b)"
-)
-"""What there may be none of though the thing itself is there."""
 _NAME_FIRST = re.compile(r"\A\s*(['\"`])(?P<name>[^'\"`\n]{1,80})\1(?=[ ,(])")
 """A name in quotes with which a sentence begins: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
@@ -202,23 +185,6 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
     return int(done), int(failed)
 
 
-def no_such_thing(text: str) -> bool:
-    """Whether a sentence begins by saying that there is no such thing."""
-    return _NO_SUCH_THING.match(text) is not None
-
-
-def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether a sentence names a value of the call and has nobody of that name, or not in the place it speaks of."""
-    head = text[:_MAX_CLAUSE_LENGTH]
-    if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
-        return True
-    values = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
-    return any(
-        re.search(rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head)
-        for value in values
-    )
-
-
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
     """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence.
 
@@ -235,7 +201,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _complains_of_the_call(bare, arguments):
+    if unknown or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -364,7 +330,8 @@ def _is_report(
     if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
         return refused or named or (not stores and _program_complains(stripped, arguments))
-    if (no_such_thing(stripped) and changes_something(arguments)) or denies_a_value(text, arguments):
+    none_of_it = denies_a_value(text, arguments) and not searches(arguments)
+    if none_of_it or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
         silent = answers_in_prose(arguments) or searches(arguments)

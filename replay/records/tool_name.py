@@ -17,7 +17,6 @@ from replay.records.trajectory import Call, Dispatch, Step, Trajectory
 
 SEPARATORS = ("/", "__", "-", ".", ":")
 _MCP_PREFIX = "mcp__"
-_MAX_REMEMBERED_NAME = 200
 _NAMESPACE = "functions."
 """The namespace in which OpenAI's models see all tools, and which they write into names at times."""
 
@@ -40,16 +39,14 @@ def read_name(name: str, server_names: Iterable[str]) -> ToolName:
     `/`, as `mcp__SERVER__TOOL`, at the first `__`, and last at the first of `-`, `:` and `.`, whichever comes first;
     without any of them it has no server.
     """
-    return (_known_name if len(name) <= _MAX_REMEMBERED_NAME else _find_name)(name, tuple(server_names))
+    return _known_name(name, tuple(server_names))
 
 
-def _find_name(name: str, server_names: tuple[str, ...]) -> ToolName:
+@lru_cache(maxsize=1024)
+def _known_name(name: str, server_names: tuple[str, ...]) -> ToolName:
     servers = sorted(set(server_names), key=lambda server: (-len(server), server))
     bare = name.removeprefix(_NAMESPACE) or name
     return _of_fleet(name, servers) or _of_fleet(bare, servers) or _of_shape(bare)
-
-
-_known_name = lru_cache(maxsize=1024)(_find_name)
 
 
 def read_joined_name(name: str, server_names: Iterable[str]) -> ToolName | None:

@@ -20,7 +20,7 @@ from replay.errors import FormatError, ReplayError
 from replay.formats.results_file import ResultsFile, looking_through
 from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.processes import modules_not_collected, spare_descriptors
-from replay.records import FleetFacts, Server
+from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
 from replay.replayer.journal import NothingKept, RunCheckpoint, TrialCheckpoint
 from replay.replayer.judging import Judging, Source
@@ -78,15 +78,10 @@ class Here:
     async def replay(self, judging: Judging, pieces: Iterator[Piece]) -> None:
         """Replay trajectories side by side, as many as `--jobs` says and open files allow."""
         earlier = judging.run.journal().last()
-
-        async def worker() -> None:
-            with redacting(judging.run.redactor):
-                for piece in pieces:
-                    await replay_here(judging, piece, earlier)
-
-        async with anyio.create_task_group() as workers:
-            for _ in range(affordable_jobs(judging.options, self.servers.values(), judging.progress)):
-                workers.start_soon(worker)
+        with redacting(judging.run.redactor):
+            async with anyio.create_task_group() as jobs:
+                for _ in range(affordable_jobs(judging.options, self.servers.values(), judging.progress)):
+                    jobs.start_soon(replay_here, judging, pieces, earlier)
 
     async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
         """Read one file after the other, and judge each trajectory of it; a file is read once."""
@@ -98,9 +93,8 @@ class Here:
                     judging.file_refused(source, error)
                     continue
                 judging.file_opened(source, file.summary)
-                for trajectory in readable(file, judging.options, judging.progress):
-                    await replay_here(judging, Piece(file.path, file.format, trajectory), 0)
-                    await checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
+                trajectories = readable(file, judging.options, judging.progress)
+                await replay_here(judging, (Piece(file.path, file.format, each) for each in trajectories), 0)
 
 
 @contextmanager
@@ -140,38 +134,36 @@ async def _opened(source: Source) -> ResultsFile:
         await checkpoint()
 
 
-async def replay_here(judging: Judging, piece: Piece, earlier: int) -> None:
-    """Replay a trajectory and keep its verdicts.
+async def replay_here(judging: Judging, pieces: Iterator[Piece], earlier: int) -> None:
+    """Replay trajectories one after the other, and keep their verdicts.
 
     Args:
-        judging: what it is judged by.
-        piece: the trajectory, and what the run knows of it.
+        judging: what they are judged by.
+        pieces: the trajectories, and what the run knows of each; others may take from them too.
         earlier: the journal's last entry when these files began to be judged.
     """
-    context, options, count = judging.context, judging.options, judging.progress.count
-    try:
-        trajectory = context.as_named_here(piece.trajectory)
-        if piece.state is None:
-            nothing = NothingKept()
-            replayed, results = await replay_trials(trajectory, context, options, (nothing, nothing), count)
-            judging.keep(piece, replayed, results)
-            return
-        checkpoint = RunCheckpoint(
-            judging.run,
-            piece.state,
-            trajectory,
-            origin=Origin.of(piece.file, trajectory),
-            inputs=context.input_calls,
-            earlier=earlier,
-        )
-        both = (checkpoint, TrialCheckpoint(checkpoint))
-        replayed, results = await replay_trials(trajectory, context, options, both, count)
-        judging.progress.not_repeated += len(checkpoint.not_repeated)
-        judging.keep(piece, replayed, results, checkpoint.saved)
-    except Exception as problem:
-        if ends_the_run(problem):
-            raise
-        judging.give_up(piece, problem)
+    context, options, progress = judging.context, judging.options, judging.progress
+    for piece in pieces:
+        try:
+            trajectory = context.as_named_here(piece.trajectory)
+            first = _checkpoint_of(judging, piece, trajectory, earlier)
+            both = (first, TrialCheckpoint(first))
+            replayed, results = await replay_trials(trajectory, context, options, both, progress.count)
+            progress.not_repeated += len(first.not_repeated)
+            judging.keep(piece, replayed, results, first.saved)
+        except Exception as problem:
+            if ends_the_run(problem):
+                raise
+            judging.give_up(piece, problem)
+        await checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
+
+
+def _checkpoint_of(judging: Judging, piece: Piece, trajectory: Trajectory, earlier: int) -> RunCheckpoint | NothingKept:
+    """What survives a crash of a trajectory's replay: nothing, where it is judged by stored answers."""
+    if piece.state is None:
+        return NothingKept()
+    origin, inputs = Origin.of(piece.file, trajectory), judging.context.input_calls
+    return RunCheckpoint(judging.run, piece.state, trajectory, origin=origin, inputs=inputs, earlier=earlier)
 
 
 def ends_the_run(problem: BaseException) -> bool:

@@ -173,6 +173,8 @@ class NothingKept:
     """The checkpoint of a replay that sends nothing, or that is forgotten."""
 
     results: Mapping[str, CallResult] = {}
+    saved: Mapping[str, CallResult] = {}
+    not_repeated: frozenset[EffectKey] = frozenset()
 
     def sent_before(self, key: EffectKey) -> None:
         """Nothing was."""

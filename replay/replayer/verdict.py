@@ -23,7 +23,6 @@ from replay.records import (
     Verdict,
     texts_of,
 )
-from replay.records.base import unchecked
 from replay.safety.text import one_line
 
 HARMLESS = frozenset({"answer.exists-already"})
@@ -171,7 +170,7 @@ def _verdict(judgement: Judgement, inputs: VerdictInputs, **fields: Any) -> Verd
         "stderr": inputs.stderr,
         "seconds": inputs.seconds,
     }
-    return unchecked(Verdict, **{**vars(judgement), **known, **fields})
+    return Verdict(**{**vars(judgement), **known, **fields})
 
 
 @dataclass

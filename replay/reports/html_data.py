@@ -12,7 +12,7 @@ from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, Aligned
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
 from replay.records.time_span import utc
-from replay.reports.call_text import EVIDENCE, answer_text, call_text
+from replay.reports.call_text import EVIDENCE, answer_text, call_text, dumped
 from replay.reports.scope import ReportScope
 from replay.runfile.alignment_queries import ReferenceCall, aligned_tasks, alignment_of, reference_calls, trajectory_of
 from replay.runfile.rows import preview
@@ -171,7 +171,7 @@ def _as_written(reference: ReferenceCall, beside: Call) -> str:
     arguments = json.loads(reference.signature)
     if isinstance(arguments, dict):
         arguments = {name: arguments[name] for name in {**(beside.arguments or {}), **arguments} if name in arguments}
-    return json.dumps({"name": reference.name, "arguments": arguments}, ensure_ascii=False, indent=2)
+    return dumped({"name": reference.name, "arguments": arguments})
 
 
 def finding_data(finding: Finding) -> dict[str, Any]:

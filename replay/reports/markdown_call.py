@@ -50,21 +50,19 @@ def call_report(scope: ReportScope) -> str:
         what_happened(row, findings),
         f"## The call\n\n{block(call_text(context, position), 'text' if recorded.arguments is None else 'json')}",
         *_fingerprint(scope, context, row, findings),
-        *([f"It was carried by a call of {code(outer.name, 80)}."] if outer is not None else []),
+        f"It was carried by a call of {code(outer.name, 80)}." if outer is not None else "",
         *_answers(context, position),
-        *(
-            [f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"]
-            if row.stderr
-            else []
-        ),
+        f"## What the server wrote to stderr during the call\n\n{block(row.stderr, 'text', 2000)}"
+        if row.stderr
+        else "",
         f"## Why it is {prose(outcome_label(row))}\n\n{_rule(context, row)}",
         *_violations(row),
-        *([f"## {heading}\n\n{finding_lines(findings)}"] if findings else []),
+        f"## {heading}\n\n{finding_lines(findings)}" if findings else "",
         *_before(context, position),
         f"## Versions\n\n{versions(context, [row])}",
         f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
     ]
-    return "\n\n".join(sections) + "\n"
+    return "\n\n".join(filter(None, sections)) + "\n"
 
 
 def _fingerprint(

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from replay.records import Outcome, fault_of, qualified_name
-from replay.records.base import unchecked
+from replay.records import Outcome
 from replay.records.files import CallRow, TrajectoryRow
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.filters import Filter, call_condition, group_condition
-from replay.runfile.rows import rows_as_dicts, verdict_of_row
+from replay.runfile.rows import call_row_of, rows_as_dicts
 from replay.runfile.run import Run
 
 
@@ -44,20 +43,7 @@ def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int |
         FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
         WHERE {in_files("f.id", files)} AND {of_trajectory} ORDER BY c.file, c.trajectory, c.ordinal
     """  # noqa: S608
-    for columns in rows_as_dicts(run.connection.execute(query)):
-        verdict = verdict_of_row(columns)
-        yield unchecked(
-            CallRow,
-            file=columns["file_path"],
-            model=columns["model"],
-            trajectory=columns["trajectory_name"],
-            call=columns["position"],
-            server=columns["server"],
-            tool=qualified_name(columns["server"], columns["tool"]) or None,
-            task_type=columns["task_type"],
-            fault=fault_of(verdict.outcome, verdict.reason),
-            **vars(verdict),
-        )
+    return map(call_row_of, rows_as_dicts(run.connection.execute(query)))
 
 
 Order: TypeAlias = Literal["run", "outcome", "tool", "model", "task", "rule", "certainty", "drift"]

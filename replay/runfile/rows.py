@@ -6,13 +6,25 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from isal import isal_zlib
 from pydantic import TypeAdapter
 
 from replay.json_values import decode, encode
-from replay.records import Answer, Call, CallResult, Outcome, TextAnswer, TransportFault, Verdict
+from replay.records import (
+    Answer,
+    Call,
+    CallResult,
+    Outcome,
+    TextAnswer,
+    TransportFault,
+    Verdict,
+    fault_of,
+    qualified_name,
+)
+from replay.records.files import CallRow
 from replay.records.trajectory import stderr_key
 from replay.runfile.conditions import placeholders
 from replay.safety.redaction import Redactor
@@ -89,13 +101,15 @@ def call_columns(result: CallResult, redactor: Redactor, *, is_clean: bool = Fal
 
 def insert_calls(db: sqlite3.Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Insert the rows of calls, many by one statement: SQLite writes its index of words out after each."""
-    of_one = f"({placeholders(columns)})"
     for start in range(0, len(rows), _ROWS_A_STATEMENT):
         some = rows[start : start + _ROWS_A_STATEMENT]
-        db.execute(
-            f"INSERT INTO calls ({', '.join(columns)}) VALUES {', '.join([of_one] * len(some))}",  # noqa: S608
-            [value for row in some for value in row],
-        )
+        db.execute(_insertion_of_calls(tuple(columns), len(some)), [value for row in some for value in row])
+
+
+@cache
+def _insertion_of_calls(columns: tuple[str, ...], count: int) -> str:
+    values = ", ".join([f"({placeholders(columns)})"] * count)
+    return f"INSERT INTO calls ({', '.join(columns)}) VALUES {values}"  # noqa: S608
 
 
 def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = False) -> str:
@@ -125,6 +139,22 @@ def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:
     """The Verdict record of a row."""
     fields = {name: columns[name] for name in _COLUMNS if columns[name] is not None}
     return Verdict.model_validate({**json.loads(columns["details"]), **fields})
+
+
+def call_row_of(columns: Mapping[str, Any]) -> CallRow:
+    """The line of the run document that a row is, read with the names of its file and its trajectory."""
+    verdict = verdict_of_row(columns)
+    return CallRow(
+        file=columns["file_path"],
+        model=columns["model"],
+        trajectory=columns["trajectory_name"],
+        call=columns["position"],
+        server=columns["server"],
+        tool=qualified_name(columns["server"], columns["tool"]) or None,
+        task_type=columns["task_type"],
+        fault=fault_of(verdict.outcome, verdict.reason),
+        **vars(verdict),
+    )
 
 
 def call_result_of(call: Call, columns: Mapping[str, Any], answer: Answer | None) -> CallResult:

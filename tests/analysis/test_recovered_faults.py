@@ -140,16 +140,6 @@ def test_nothing_lies_on_the_way_to_a_loss_where_the_task_passed(tmp_path: Path)
     assert bearings(tmp_path, calls, "Is there an a.csv?", passed=True) == {"s1c1": ("beside", DONE)}
 
 
-def test_what_the_model_had_before_was_not_lost(tmp_path: Path) -> None:
-    calls = [
-        call("execute_sql", sql("SELECT COUNT(*) AS total FROM documents"), '[{"total": 10}]'),
-        failed("execute_sql", sql("SELECT COUNT(*) FROM documents"), TIMED_OUT),
-        call("execute_sql", sql("SELECT COUNT(*) FROM queries"), '[{"count": 4}]'),
-    ]
-    why = "s1c1 had got the same before."
-    assert bearings(tmp_path, calls, "How many documents are there?") == {"s2c1": ("beside", why)}
-
-
 def test_a_read_of_what_the_model_had_written_itself_is_a_mere_look(tmp_path: Path) -> None:
     path = {"path": "out/CHANGELOG.md"}
     calls = [

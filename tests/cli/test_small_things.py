@@ -14,7 +14,7 @@ from rich.console import Console
 from replay.cli.options import fail_conditions, found_by
 from replay.cli.progress import _lines
 from replay.cli.terminal import bar_on, echo_err
-from replay.dag import to_dot
+from replay.dag import Graph, to_dot
 from replay.diagnosis.phrasing import counted
 from replay.errors import UsageError
 from replay.formats import open_file
@@ -112,7 +112,7 @@ def test_a_server_that_is_down_shows_in_the_exit_code_of_check(replay: Replay, f
 
 def test_the_graph_for_graphviz_keeps_the_order_of_the_steps(tmp_path: Path) -> None:
     file = write_trajectory(tmp_path / "t.trajectory.json", [call("a/b", {"n": str(n)}) for n in range(3)])
-    dot = to_dot(next(open_file(file).trajectories()))
+    dot = to_dot(Graph(next(open_file(file).trajectories())))
     assert re.findall(r'"(s\dc1)" -> "(s\dc1)" \[style=invis\]', dot) == [("s1c1", "s2c1"), ("s2c1", "s3c1")]
     assert "newrank=true" in dot
 

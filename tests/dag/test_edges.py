@@ -312,3 +312,9 @@ def test_an_announced_directory_is_a_root_in_whatever_case_it_is_announced(answe
     roots = roots_of(ValueHistory(Trajectory(id="a", model="m", source=source, steps=(Step(calls=(call,)),))))
 
     assert {"/srv/Shop", "/srv"} <= roots
+
+
+def test_a_value_of_frequent_words_is_found_in_the_one_answer_that_has_them_together(build: Build) -> None:
+    apart: list[Any] = [("x/look", {}, f"{word} alone") for word in ("north",) * 700 + ("star",) * 700]
+    together: list[Any] = [("x/look", {}, "north_star"), ("x/get", {"key": "north_star"}, "")]
+    assert pairs(build(*apart, *together)) == {("s1401c1", "s1402c1", "north_star")}

@@ -19,10 +19,14 @@ def edge(producer: str, consumer: str) -> DataEdge:
     return DataEdge(producer=producer, producer_pointer="/x", consumer=consumer, consumer_pointer="/y", value="v")
 
 
+def with_edges(trajectory: Trajectory, *edges: DataEdge) -> Graph:
+    return Graph(trajectory.model_copy(update={"edges": edges}))
+
+
 def diamond(build: Build) -> Graph:
     trajectory = build(("x/a", {}, ""), [("x/b", {}, ""), ("x/c", {}, "")], ("x/d", {}, ""))
     edges = (edge("s1c1", "s2c1"), edge("s1c1", "s2c2"), edge("s2c1", "s3c1"), edge("s2c2", "s3c1"))
-    return Graph(trajectory, edges)
+    return with_edges(trajectory, *edges)
 
 
 def test_waves_are_the_steps(build: Build) -> None:
@@ -40,7 +44,7 @@ def test_shape_follows_the_definitions_of_the_paper(build: Build) -> None:
     graph = diamond(build)
     assert (graph.is_multi_hop, graph.is_multi_threaded) == (True, True)
     assert (graph.depth, graph.width, graph.longest_chain) == (3, 2, 3)
-    alone = Graph(build(("x/a", {}, ""), ("x/b", {}, "")), ())
+    alone = with_edges(build(("x/a", {}, ""), ("x/b", {}, "")))
     assert (alone.is_multi_hop, alone.is_multi_threaded) == (False, False)
     assert (alone.depth, alone.width, alone.longest_chain) == (2, 1, 1)
 
@@ -59,7 +63,7 @@ def test_the_root_cause_is_the_earliest_failed_call_along_failed_calls(build: Bu
 
 def test_a_failure_before_a_success_is_no_cause(build: Build) -> None:
     trajectory = build(("x/a", {}, ""), ("x/b", {}, ""), ("x/c", {}, ""))
-    graph = Graph(trajectory, (edge("s1c1", "s2c1"), edge("s2c1", "s3c1")))
+    graph = with_edges(trajectory, edge("s1c1", "s2c1"), edge("s2c1", "s3c1"))
     assert graph.root_cause("s3c1", {"s1c1": Outcome.NOT_FOUND, "s3c1": Outcome.NOT_FOUND}) is None
 
 
@@ -196,15 +200,16 @@ HOSTILE = '"]; evil [label="\x1b[31m\n</script>`|{}'
 
 def test_drawings_let_no_hostile_text_through(build: Build) -> None:
     trajectory = build((HOSTILE, {"k": HOSTILE}, f"id zk81qv {HOSTILE}"), ("x/b", {"id": "zk81qv"}, HOSTILE))
-    for drawn in (render_text(trajectory), to_dot(trajectory), to_mermaid(trajectory)):
+    graph = Graph(trajectory)
+    for drawn in (render_text(graph), to_dot(graph), to_mermaid(graph)):
         assert "\x1b" not in drawn
         assert "zk81qv" in drawn
-    assert '"]; evil' not in to_mermaid(trajectory)
-    assert "</script>" not in to_mermaid(trajectory)
-    assert '\\"]; evil [label=\\"' in to_dot(trajectory)
+    assert '"]; evil' not in to_mermaid(graph)
+    assert "</script>" not in to_mermaid(graph)
+    assert '\\"]; evil [label=\\"' in to_dot(graph)
 
 
 def test_text_shows_steps_calls_and_the_evidence_of_edges(build: Build) -> None:
-    text = render_text(build(("x/a", {}, "id zk81qv"), ("x/b", {"id": "zk81qv"}, "fine")))
+    text = render_text(Graph(build(("x/a", {}, "id zk81qv"), ("x/b", {"id": "zk81qv"}, "fine"))))
     assert "2 calls in 2 steps, 1 data edge; multi-hop, single-threaded; depth 2, width 1" in text
     assert '<- s1c1 answer /content/0/text -> /id: "zk81qv"' in text

@@ -9,7 +9,7 @@ import pytest
 from replay.errors import FormatError, UsageError
 from replay.formats import open_file
 from replay.formats.file_names import FileNames
-from replay.records import Call, TextAnswer, Trajectory
+from replay.records import Call, TextAnswer, ToolResult, Trajectory
 
 USER = {"role": "user", "content": "What is in it?"}
 
@@ -46,6 +46,16 @@ def test_the_calls_of_one_message_are_one_step_and_get_their_answers(tmp_path: P
     ]
     assert (trajectory.steps[0].text, trajectory.final_reply) == ("first", "done")
     assert trajectory.task.question == "What is in it?"
+
+
+def test_a_result_that_a_host_dumped_whole_is_read_as_one_with_its_flag(tmp_path: Path) -> None:
+    blocks = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    dumped = {"_meta": None, "content": blocks, "structuredContent": {"n": 2}, "isError": True}
+    page = {"content": blocks, "isError": False, "author": "Ada"}  # a document of the server's own
+    messages = [USER, assistant(("1", "s-a", "{}"), ("2", "s-b", "{}")), tool("1", json.dumps(dumped))]
+    first, second = read(tmp_path / "a.json", [*messages, tool("2", json.dumps(page))]).calls()
+    assert first.answer == ToolResult(content=tuple(blocks), structured={"n": 2}, is_error=True)
+    assert second.answer == TextAnswer(text=json.dumps(page))
 
 
 @pytest.mark.parametrize(("written", "arguments"), [("", {}), ("  ", {}), ("{}", {}), ('{"a": [1]}', {"a": [1]})])

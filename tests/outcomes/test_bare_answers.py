@@ -90,6 +90,7 @@ def test_a_page_that_is_nothing_but_a_status_was_not_fetched():
 @pytest.mark.parametrize(
     ("tool", "text", "rule"),
     [
+        ("close_loan", "Loan 7 closed: 0 g came back. Failures happen.", "success.says-so"),
         ("add_paragraph", "Paragraph added to a.docx", "success.says-so"),
         ("write_data", "Data written to Sheet1", "success.says-so"),
         ("kubectl_scale", "Scaled deployment web to 0 replicas", "success.says-so"),
@@ -111,6 +112,8 @@ def test_an_answer_that_says_the_tools_own_verb_as_done_says_how_it_went(tool, t
         ("Nobody called Ada works here", "not_found"),
         ("Nothing on this floor goes by the name of Ada", "not_found"),
         ("not on our books: Ada", "not_found"),
+        ("Who is 'Ada'? Nobody of that name is a member.", "not_found"),
+        ("No room Ada. Use list_rooms to see them.", "not_found"),
         ("E_NO_SLOT", "inconclusive"),
         ("store/ada -> 503", "inconclusive"),
     ],

@@ -273,3 +273,31 @@ def test_a_tool_whose_own_verb_happened_to_nothing_and_that_says_why_for_each_ha
     value = {"matchedCount": 2, "expiredCount": 0, "skipped": [{"id": "p1", "reason": "LOCKED"}] * 2}
     assert _judge(value, "expire_permits", before="2025").outcome != "success"
     assert _judge({**value, "expiredCount": 1}, "expire_permits", before="2025").outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"dry_run": True, "discarded": 0, "would_discard": ["l-1", "l-2"], "unknown": []}, "success"),
+        ({"discarded": 0, "kept": {}, "unknown": ["l-1", "l-2"]}, "not_found"),
+        ("0 of 2 discarded.\n l-1: no such lot\n l-2: no such lot", "not_found"),
+        ("0 von 2 weg.\n l-1: nicht vorhanden\n l-2: nicht vorhanden", "not_found"),
+        ("0 of 30 seeds of lot l-1 were left", "success"),
+        ("1 of 2 discarded.\n l-2: no such lot", "success"),
+    ],
+)
+def test_nothing_done_with_the_items_of_the_call_is_a_failure_and_a_dry_run_is_none(value, outcome):
+    assert _judge(value, "discard_lots", lots=["l-1", "l-2"]).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ({"rc": 8, "text": "FIELD lot MUST BE NUMERIC", "row": None}, "invalid_arguments"),
+        ({"rc": 0, "text": "ALL WAS WRITTEN WELL", "row": None}, "success"),
+        ({"rc": 8, "text": "eight rows were counted", "rows": [1, 2]}, "success"),
+        ("RC=04 lot 7 NOT FOUND", "not_found"),
+    ],
+)
+def test_a_return_code_that_is_not_zero_is_an_error_where_only_a_sentence_stands_beside_it(value, outcome):
+    assert _judge(value, "update_lot", lot="7").outcome == outcome

@@ -12,7 +12,6 @@ import pytest
 from replay.records import Outcome
 from replay.reports import render
 from replay.runfile import Run
-from replay_tui.theme import LETTERS
 from tests.reports.test_page import CHROMIUM, FLAGS, sync_api
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 from tests.tui.aligned import aligned_run
@@ -60,7 +59,7 @@ def test_root_causes_stand_at_the_top(tmp_path: Path) -> None:
 
 def test_page_and_terminal_have_the_same_letter_for_an_outcome(page_text: str) -> None:
     for outcome in Outcome:
-        assert f'.o-{outcome}::before {{ content: "{LETTERS[outcome]}"' in page_text
+        assert f'.o-{outcome}::before {{ content: "{outcome.letter}"' in page_text
 
 
 def test_the_figure_is_readable_on_a_telephone(page: Any) -> None:

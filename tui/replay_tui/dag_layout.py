@@ -121,13 +121,9 @@ def _run_edge(layout: Layout, producer: Box, consumer: Box, number: int) -> None
     start_y, end_y = producer.row * PITCH + 1, consumer.row * PITCH + 1
     leaving = start_x + 1
     layout.arrows[end_y].append((end_x, number))
-    if consumer.column == producer.column + 1:
-        layout.across[start_y].append(EdgeSegment(start_x, leaving, number))
-        _down(layout, leaving, start_y, end_y, number)
-        layout.across[end_y].append(EdgeSegment(leaving, end_x, number))
-        return
-    channel = min(producer.row, consumer.row) * PITCH + BOX_HEIGHT
-    arriving = end_x - 1
+    is_near = consumer.column == producer.column + 1
+    channel = end_y if is_near else min(producer.row, consumer.row) * PITCH + BOX_HEIGHT
+    arriving = leaving if is_near else end_x - 1
     layout.across[start_y].append(EdgeSegment(start_x, leaving, number))
     _down(layout, leaving, start_y, channel, number)
     layout.across[channel].append(EdgeSegment(leaving, arriving, number))

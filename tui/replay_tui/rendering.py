@@ -14,7 +14,7 @@ from textual.strip import Strip
 from replay.diagnosis.phrasing import without_preamble
 from replay.records import Outcome
 from replay.safety.text import one_line
-from replay_tui.theme import LETTERS, SHOWN, Palette
+from replay_tui.theme import SHOWN, Palette
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def bar(
     length = max(1, min(width, round(width * whole / total))) if total else width
     sizes = _sizes([number for _, number in there], max(length, min(len(there), width)))
     segments = [
-        Segment(LETTERS[outcome].ljust(size) if colour else LETTERS[outcome] * size, styles.bars[outcome])
+        Segment(outcome.letter.ljust(size) if colour else outcome.letter * size, styles.bars[outcome])
         for (outcome, _), size in zip(there, sizes, strict=True)
     ]
     return (*segments, Segment(" " * max(0, width - sum(sizes))))

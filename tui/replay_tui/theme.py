@@ -1,4 +1,4 @@
-"""Colours, and the letters that say the same without them."""
+"""Colours; letters say the same without them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,10 @@ from typing import Final
 from rich.style import Style
 from textual.theme import Theme
 
-from replay.records import Outcome
+from replay.records import FAILURES, Outcome
 
-LETTERS: Final[dict[Outcome, str]] = {
-    outcome: outcome.letter
-    for outcome in (
-        Outcome.SUCCESS,
-        Outcome.NOT_FOUND,
-        Outcome.INVALID_ARGUMENTS,
-        Outcome.UNKNOWN_TOOL,
-        Outcome.ILLEGAL_FORMAT,
-        Outcome.INCONCLUSIVE,
-    )
-}
-"""In the order in which they are shown: from well to badly, inconclusive apart."""
-SHOWN: Final = tuple(LETTERS)
+SHOWN: Final = (Outcome.SUCCESS, *reversed(FAILURES), Outcome.INCONCLUSIVE)
+"""The outcomes in the order in which they are shown: from well to badly, inconclusive apart."""
 UNJUDGED: Final = "·"
 """The letter of a call that has no verdict yet."""
 

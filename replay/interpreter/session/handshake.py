@@ -31,6 +31,7 @@ CLIENT_CAPABILITIES_META_KEY: Final = "io.modelcontextprotocol/clientCapabilitie
 SERVER_INFO_META_KEY: Final = "io.modelcontextprotocol/serverInfo"
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 """The code of the JSON-RPC error that names the versions a server does speak."""
+_PROTOCOL_VERSION_HEADER: Final = "mcp-protocol-version"
 _MAX_NOTES: Final = 50
 _PROBE_TIMEOUT: Final = 10.0
 """Seconds for `server/discover`: an old server may never answer a method that it does not know."""
@@ -66,25 +67,12 @@ def _client_info() -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class ServerIdentity:
-    """Who the server says it is, and how it wants to be spoken to."""
+    """Who the server says it is, and which version of the protocol it speaks."""
 
     title: str | None
     version: str | None
     protocol: str
     capabilities: JsonObject
-
-    @property
-    def modern(self) -> bool:
-        """Whether each request carries the protocol version and our identity (2026-07-28 and later)."""
-        return self.protocol in MODERN_PROTOCOL_VERSIONS
-
-    def stamp(self, method: str, params: JsonObject) -> tuple[JsonObject, dict[str, str]]:
-        """Parameters and HTTP headers of a request as the protocol version wants them."""
-        headers = {"mcp-protocol-version": self.protocol}
-        if not self.modern:
-            return params, headers
-        headers["mcp-method"] = method
-        return {**params, "_meta": {**params.get("_meta", {}), **_envelope(self.protocol)}}, headers
 
 
 class DisconnectedOnProbeError(CannotStartError):
@@ -112,6 +100,7 @@ async def negotiate(client: JsonRpcClient, history: ServerHistory) -> ServerIden
             if not mutual.handshake:
                 raise CannotStartError(f"it speaks only MCP {', '.join(mutual.all)}, which this replay does not know")
         if isinstance(probe, Returned) and mutual is not None and mutual.modern:
+            _speak(client, mutual.modern)
             return _discovered(probe.result, mutual.modern)
         answer = await _initialize(client)
         offered = _offered(answer)
@@ -137,9 +126,9 @@ class _Versions:
 
 
 async def _discover(client: JsonRpcClient, version: str) -> RpcReply | None:
-    headers = {"mcp-protocol-version": version, "mcp-method": "server/discover"}
+    _speak(client, version)
     with anyio.move_on_after(_PROBE_TIMEOUT):
-        reply = await client.request("server/discover", {"_meta": _envelope(version)}, headers)
+        reply = await client.request("server/discover")
         if isinstance(reply, Closed):
             raise DisconnectedOnProbeError(f"{reply.why} before it answered")
         if isinstance(reply, Unreadable) and reply.lost:
@@ -149,6 +138,7 @@ async def _discover(client: JsonRpcClient, version: str) -> RpcReply | None:
 
 
 async def _initialize(client: JsonRpcClient) -> RpcReply:
+    client.headers, client.envelope = {}, {}
     params = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _client_info()}
     return await client.request("initialize", params)
 
@@ -171,7 +161,8 @@ async def _initialized(client: JsonRpcClient, answer: RpcReply, note: Callable[[
         protocol = LATEST_HANDSHAKE_VERSION
     elif protocol not in HANDSHAKE_PROTOCOL_VERSIONS:
         note(f"it speaks MCP {one_line(protocol, 40)}, which the initialize handshake does not have")
-    await client.notify("notifications/initialized", None, {"mcp-protocol-version": protocol})
+    client.headers = {_PROTOCOL_VERSION_HEADER: protocol}
+    await client.notify("notifications/initialized")
     return _identity(result.get("serverInfo"), protocol, result.get("capabilities"), note)
 
 
@@ -206,8 +197,10 @@ def _offered(reply: RpcReply | None) -> _Versions | None:
     return _Versions(tuple(version for version in named if isinstance(version, str)))
 
 
-def _envelope(version: str) -> JsonObject:
-    return {
+def _speak(client: JsonRpcClient, version: str) -> None:
+    """Let each request carry a modern version of the protocol, and our identity."""
+    client.headers = {_PROTOCOL_VERSION_HEADER: version}
+    client.envelope = {
         PROTOCOL_VERSION_META_KEY: version,
         CLIENT_INFO_META_KEY: _client_info(),
         CLIENT_CAPABILITIES_META_KEY: {},

@@ -146,6 +146,10 @@ class JsonRpcClient:
         self.messages_received = 0
         """How many things have arrived: tells a slow server from a dead one."""
         self.on_notification: Callable[[str, JsonObject], None] = lambda method, params: None
+        self.headers: dict[str, str] = {}
+        """Of every message, for HTTP."""
+        self.envelope: JsonObject = {}
+        """What every request carries under `_meta`; those that carry something name their method in a header too."""
 
     @property
     def closed(self) -> bool:
@@ -196,37 +200,33 @@ class JsonRpcClient:
             waiter.resolve(self._closed)
         self._waiting.clear()
 
-    async def request(
-        self,
-        method: str,
-        params: JsonObject | None = None,
-        headers: Mapping[str, str] | None = None,
-        timing: Timing | None = None,
-    ) -> RpcReply:
+    async def request(self, method: str, params: JsonObject | None = None, timing: Timing | None = None) -> RpcReply:
         """Send a request and wait for what comes of it. When cancelled, tells the server so.
 
         Args:
             method: of the protocol.
             params: None for none.
-            headers: for HTTP.
             timing: takes down how long the server takes.
         """
         if self._closed is not None:
             return self._closed
-        timing = timing or Timing()
+        timing, headers = timing or Timing(), self.headers
+        if self.envelope:
+            params = {**(params or {}), "_meta": self.envelope}
+            headers = {**headers, "mcp-method": method}
         request_id = self._next_id()
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
         waiter = self._waiting[request_id] = _Waiter(timing)
         try:
-            await self._channel.send(message, headers or {})
+            await self._channel.send(message, headers)
             return await waiter.result()
         except ChannelClosedError as end:
             return self._closed or Closed(str(end))
         except anyio.get_cancelled_exc_class():
             if method == "tools/call":
-                await self._say_cancelled(request_id, headers or {})
+                await self._say_cancelled(request_id, headers)
             raise
         finally:
             timing.ended = timing.ended or time.monotonic()
@@ -235,12 +235,12 @@ class JsonRpcClient:
     async def notify(
         self, method: str, params: JsonObject | None = None, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Send a notification; nothing happens where the connection has ended."""
+        """Send a notification, with headers of its own where it has them; nothing happens on an ended connection."""
         message: JsonObject = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
         try:
-            await self._channel.send(message, headers or {})
+            await self._channel.send(message, self.headers if headers is None else headers)
         except ChannelClosedError as end:
             self.close(str(end))
 

@@ -101,24 +101,22 @@ class ServerConnection:
         self, tool: str, arguments: JsonObject, timeout_seconds: float, timing: Timing | None = None
     ) -> Answer:
         """Call a tool; whatever the server does is an answer."""
-        client, identity = self._client, self._identity
-        if client is None or identity is None:
+        client = self._client
+        if client is None:
             return TransportFault(fault="closed", message="the server is gone")
-        params, headers = identity.stamp("tools/call", {"name": tool, "arguments": arguments})
         with anyio.move_on_after(timeout_seconds):
-            reply = await client.request("tools/call", params, headers, timing)
+            reply = await client.request("tools/call", {"name": tool, "arguments": arguments}, timing)
             return answer_of(reply, self._history.note)
         return TransportFault(fault="timeout", message=f"no answer within {timeout_seconds:g} s")
 
     async def answers_ping(self, timeout_seconds: float) -> bool:
         """Whether the server says anything at all when asked, even that it knows no ping."""
-        if self._client is None or self._identity is None:
+        if self._client is None:
             return False
         before = self.messages_received
         reply: RpcReply | None = None
-        params, headers = self._identity.stamp("ping", {})
         with anyio.move_on_after(timeout_seconds):
-            reply = await self._client.request("ping", params or None, headers)
+            reply = await self._client.request("ping")
         return (reply is not None and not isinstance(reply, Closed)) or self.messages_received > before
 
     def describe(self, name: str, state: str) -> Server:

@@ -64,8 +64,7 @@ async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note
 
 
 async def _page(client: JsonRpcClient, identity: ServerIdentity, cursor: str | None) -> JsonObject | None:
-    params, headers = identity.stamp("tools/list", {} if cursor is None else {"cursor": cursor})
-    reply = await client.request("tools/list", params or None, headers)
+    reply = await client.request("tools/list", None if cursor is None else {"cursor": cursor})
     if isinstance(reply, Returned) and isinstance(reply.result, dict):
         return reply.result
     if isinstance(reply, Failed):

@@ -16,7 +16,7 @@ from replay.runfile.alignment_queries import AlignedTrajectory, ReferenceCall
 from replay_tui.pages.lines import json_lines
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
-from replay_tui.theme import LETTERS, Palette
+from replay_tui.theme import Palette
 
 if TYPE_CHECKING:
     from replay.alignment import SignedTask  # brings numpy and scipy
@@ -155,7 +155,7 @@ def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, index: int, sim
     styles = writer.styles
     strong = similarity >= facts.model.tau_strong
     aligned = next((call for call in facts.task.calls if call.index == index), None)
-    letter = f"{LETTERS[aligned.outcome]} " if aligned and aligned.outcome else ""
+    letter = f"{aligned.outcome.letter} " if aligned and aligned.outcome else ""
     right = f"P{index} {aligned.position if aligned else ''} {letter}{aligned.name if aligned else ''}"
     line = "══" if strong else "──"
     mark = f"{line}{similarity:.3f} {'strong' if strong else 'weak'}"
@@ -176,7 +176,7 @@ def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, index: int, sim
 
 def _extra(writer: Writer, call: AlignedCall, half: int) -> None:
     styles = writer.styles
-    letter = f"{LETTERS[call.outcome]} " if call.outcome else ""
+    letter = f"{call.outcome.letter} " if call.outcome else ""
     index = "" if call.index is None else f"P{call.index} "
     words = f"{index}{call.position} {letter}{call.name or '(no name)'}"
     mark = Segment(fitted(f"── {call.kind.value}", 15), styles.violation)

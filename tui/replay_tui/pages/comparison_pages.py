@@ -13,7 +13,7 @@ from replay.runfile.compare_queries import CallPair
 from replay.safety.text import one_line
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
-from replay_tui.theme import LETTERS, Palette
+from replay_tui.theme import Palette
 
 
 def calls_page(names: tuple[str, str], pairs: Sequence[CallPair], width: int, styles: Palette) -> list[Row]:
@@ -32,7 +32,7 @@ def calls_page(names: tuple[str, str], pairs: Sequence[CallPair], width: int, st
                 row.append(Segment(fitted("–", half), styles.faint))
                 continue
             position, tool, outcome = call
-            row.append(Segment(LETTERS[outcome], styles.outcome(outcome)))
+            row.append(Segment(outcome.letter, styles.outcome(outcome)))
             row.append(
                 Segment(
                     " " + fitted(f"{position:<7} {tool or '(no name)'}", half - 2), None if pair.changed else styles.dim

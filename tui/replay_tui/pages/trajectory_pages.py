@@ -17,7 +17,7 @@ from replay_tui.pages.alignment_pages import write_counterpart
 from replay_tui.pages.lines import answer_kind, answer_lines, json_lines, text_lines
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import news_first
-from replay_tui.theme import LETTERS, Palette
+from replay_tui.theme import Palette
 
 _MAX_LINES = 400
 _MAX_LINE_LENGTH = 4000
@@ -68,7 +68,7 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
         writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
         writer.prose("no verdict yet", styles.dim)
         return
-    chip = f" {LETTERS[verdict.outcome]} {verdict.outcome.label} "
+    chip = f" {verdict.outcome.letter} {verdict.outcome.label} "
     writer.spans(
         (f"{facts.call.position} ", styles.strong),
         (f"{name or '(no name)'}  ", styles.strong),

@@ -20,7 +20,7 @@ from replay_tui.browser import ExportRequest, ExportScope
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.theme import LETTERS, SHOWN, Palette
+from replay_tui.theme import SHOWN, Palette
 from replay_tui.widgets.text_page import TextPage
 
 
@@ -68,7 +68,7 @@ class HelpScreen(ModalScreen[None]):
                 writer.heading(title)
                 _keys(writer, keys, self.app)
         writer.heading("Letters")
-        writer.spans(*((f"{LETTERS[outcome]} {outcome.label}   ", styles.outcome(outcome)) for outcome in SHOWN))
+        writer.spans(*((f"{outcome.letter} {outcome.label}   ", styles.outcome(outcome)) for outcome in SHOWN))
         return writer.rows
 
 

@@ -105,13 +105,12 @@ class OverviewScreen(RunScreen):
         return f"fault: {faults} · rest on nothing {nothing:,}/{outcomes.total():,}"
 
     def _load_breakdowns(self) -> None:
-        one_model = not self._all and bool(self._files)
-        files = list(self._files[self.models.cursor]) if one_model else []
-        prefix = self.models.selected.filter if one_model and self.models.selected else ""
-        whose = f" · {self.models.selected.name}" if one_model and self.models.selected else ""
+        model = None if self._all else self.models.selected
+        files = list(self._files[self.models.cursor]) if model else []
+        whose = f" · {model.name}" if model else ""
         for name, title, _, _ in _PANELS:
             self.query_one(f"#{name}").border_title = plain(f"{title}{whose}")
-        self._read_breakdowns(files, prefix)
+        self._read_breakdowns(files, model.filter if model else "")
 
     @work(thread=True, exclusive=True, group="breakdowns")
     def _read_breakdowns(self, files: list[int], prefix: str) -> None:

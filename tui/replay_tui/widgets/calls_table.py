@@ -25,7 +25,7 @@ from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
 from replay.safety.text import one_line
 from replay_tui.rendering import Cell, Column, news_first, strip_of
-from replay_tui.theme import LETTERS, Palette, palette
+from replay_tui.theme import Palette, palette
 from replay_tui.widgets.row_list import RowList
 
 _MAX_LINES_KEPT = 2000
@@ -154,27 +154,23 @@ class CallsTable(RowList):
 
     def columns(self, width: int) -> Sequence[Column]:
         """More of them the wider it is."""
-        mark = "▾" if self.descending else "▴"
+        mark, is_narrow = "▾" if self.descending else "▴", width < 110
 
-        def title(name: str, key: str) -> str:
-            return f"{name}{mark}" if key == self.order else name
+        def sorting(title: str, key: Order, min_width: int, share: int = 0) -> Column:
+            return Column(f"{title}{mark}" if key == self.order else title, min_width, share, key=key)
 
-        outcome = Column(title("outcome", "outcome"), 19 if width >= 110 else 3, key="outcome")
-        if width < 110:
-            outcome = Column(title("", "outcome") or "", 2, key="outcome")
-        longest = max((len(name) for name in self._models), default=0)
-        model = Column(title("model", "model"), max(6, min(longest, 18 if width < 110 else 28)), key="model")
-        task = Column(title("task", "run"), 9 if width < 110 else 14, 1, key="run")
-        call = Column("call", 6 if width < 110 else 7)
-        tool = Column(title("tool", "tool"), 14 if width < 110 else 24, 2, key="tool")
-        message = Column("what happened", 20, 6)
-        first = (outcome, model) if len(self._models) > 1 else (outcome,)
-        if width < 140:
-            return (*first, task, call, tool, message)
-        rule = Column(title("rule", "rule"), 14, 1, key="rule")
-        drift = Column(title("drift", "drift"), 9, key="drift")
-        sure = Column(title("certainty", "certainty"), 10, key="certainty")
-        return (*first, task, call, tool, message, rule, sure, drift)
+        columns = [sorting("", "outcome", 2) if is_narrow else sorting("outcome", "outcome", 19)]
+        if len(self._models) > 1:
+            columns.append(sorting("model", "model", max(6, min(max(map(len, self._models)), 18 if is_narrow else 28))))
+        columns += [sorting("task", "run", 9 if is_narrow else 14, 1), Column("call", 6 if is_narrow else 7)]
+        columns += [sorting("tool", "tool", 14 if is_narrow else 24, 2), Column("what happened", 20, 6)]
+        if width >= 140:
+            columns += [
+                sorting("rule", "rule", 14, 1),
+                sorting("certainty", "certainty", 10),
+                sorting("drift", "drift", 9),
+            ]
+        return columns
 
     @property
     def _models(self) -> set[str]:
@@ -186,7 +182,7 @@ class CallsTable(RowList):
         styles, line = self.styles_of_theme, self._line(row)
         if line is None:
             return [Cell("…", styles.dim), *(Cell("") for _ in widths[1:])]
-        letter, colour = LETTERS[line.outcome], styles.outcome(line.outcome)
+        letter, colour = line.outcome.letter, styles.outcome(line.outcome)
         outcome = letter if widths[0] < 10 else f"{letter} {line.reason or line.outcome.label}"
         cause = f"after {line.caused_by}: " if line.caused_by else ""
         cells = [
@@ -267,7 +263,7 @@ class CallPreview(Widget):
         line = self._line
         assert line is not None
         if y == 0:
-            outcome = f"{LETTERS[line.outcome]} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
+            outcome = f"{line.outcome.letter} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
             return [(outcome, styles.outcome(line.outcome)), (news_first(line.message, line.rule), styles.text)]
         if y == 1:
             cause = f"caused by {line.caused_by}" if line.caused_by else ""

@@ -13,7 +13,7 @@ from textual.reactive import reactive
 
 from replay.records import FAILURES, Outcome
 from replay_tui.rendering import Cell, Column, bar, fitted, titled
-from replay_tui.theme import LETTERS, SHOWN
+from replay_tui.theme import SHOWN
 from replay_tui.widgets.row_list import RecordList
 
 _BESIDE_NUMBERS: Final = 38
@@ -83,8 +83,8 @@ class CountsTable(RecordList[CountsRow]):
             )
         least = 7 if width >= 90 else 6
         words = [outcome.label for outcome in SHOWN]
-        both = [f"{LETTERS[outcome]} {outcome.label}" for outcome in SHOWN]
-        letters = list(LETTERS.values())
+        both = [f"{outcome.letter} {outcome.label}" for outcome in SHOWN]
+        letters = [outcome.letter for outcome in SHOWN]
         choices = [both, letters] if self.app.no_color else [both, words, letters]
         titles = titled(choices, width - _BESIDE_NUMBERS)
         outcomes = [

@@ -19,7 +19,7 @@ from replay.dag import Graph
 from replay.records import Outcome, qualified_name
 from replay_tui.dag_layout import BOX_HEIGHT, PITCH, Layout, lay_out
 from replay_tui.rendering import fitted, strip_of
-from replay_tui.theme import LETTERS, UNJUDGED, Palette, palette
+from replay_tui.theme import UNJUDGED, Palette, palette
 
 _LIGHT: Final = dict(zip(range(1, 16), "│││─╯╮┤─╰╭├─┴┬┼", strict=True))
 _HEAVY: Final = dict(zip(range(1, 16), "┃┃┃━┛┓┫━┗┏┣━┻┳╋", strict=True))
@@ -162,7 +162,7 @@ class DagView(ScrollView, can_focus=True):
         frame = colour if related else Style(color=colour.color, dim=True)
         over = styles.cursor if here and self.has_focus else None
         if within == 1:
-            letter = LETTERS[call.outcome] if call.outcome is not None else UNJUDGED
+            letter = call.outcome.letter if call.outcome is not None else UNJUDGED
             name = fitted(call.tool or "(no name)", inner - 2)
             chip = styles.bars[call.outcome] if call.outcome is not None else styles.dim
             text = styles.strong if related else styles.dim

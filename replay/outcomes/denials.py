@@ -1,0 +1,53 @@
+"""Sentences that have no such thing as the call names, or that nothing was done with any of its items."""
+
+from __future__ import annotations
+
+import re
+
+from replay.outcomes.call_facts import MIN_WORD_LENGTH, ArgumentIndex, looks_up
+
+_MAX_CLAUSE_LENGTH, _MAX_NAME = 200, 60
+
+_NO_SUCH_THING = re.compile(
+    r"\W*(?:error: |[\w.]{1,60}(?:Error|Exception): )?"
+    r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
+    r"|match\w{0,3})\b",
+    re.IGNORECASE,
+)
+_DENIES_A_VALUE = re.compile(
+    r"\W*(?:error[^:\n]{0,80}: )?(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b))\b"
+    r"|[^\n]{0,200}\b(?:nobody|no one)\b"
+    r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
+    re.IGNORECASE,
+)
+_NONE_OF = re.compile(r"\W*0 ?(?:/|(?:[^\W\d]{1,6} ){1,2}) ?([1-9]\d{0,6})\b")
+NOT_A_LACK = (
+    r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
+    r"|longer)\b)"
+)
+"""What there may be none of though the thing itself is there."""
+
+
+def did_none_of_a_batch(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a text begins with `0 of 2 moved`, in any language, where the call brought as many items."""
+    none = _NONE_OF.match(text)
+    return none is not None and int(none[1]) == arguments.listed_items and not looks_up(arguments)
+
+
+def no_such_thing(text: str) -> bool:
+    """Whether a sentence begins by saying that there is no such thing."""
+    return _NO_SUCH_THING.match(text) is not None
+
+
+def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a sentence names a value of the call and has nobody of that name, or not in the place it speaks of."""
+    head = text[:_MAX_CLAUSE_LENGTH]
+    if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
+        return True
+    values = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    return any(
+        re.search(
+            rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
+        )
+        for value in values
+    )
