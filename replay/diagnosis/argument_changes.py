@@ -64,13 +64,17 @@ class ArgumentChange:
         return all(isinstance(value, list) for value in (*self.old, *self.new))
 
     @cached_property
-    def hunks(self) -> list[Hunk] | None:
-        """The words of a text that differ; None where it is no text, or a long one."""
-        if not self.old or not self.new or not all(isinstance(value, str) for value in (*self.old, *self.new)):
-            return None
+    def is_text(self) -> bool:
+        """Whether both calls have a text there, and one of them several words."""
+        texts = [value for value in (*self.old, *self.new) if isinstance(value, str)]
+        return len(texts) == 2 and any(len(text.split(maxsplit=1)) > 1 for text in texts)
+
+    @cached_property
+    def hunks(self) -> list[Hunk]:
+        """The words of a text that differ; none where it is no text, or a long one."""
+        if not self.is_text:
+            return []
         old, new = self.old[0].split(), self.new[0].split()
-        if max(len(old), len(new)) == 1:
-            return None
         if max(len(old), len(new)) > _MAX_WORDS:
             return []
         codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()

@@ -127,10 +127,12 @@ class _Failure:
                 return True
         if self._unknown_tool or (changes and not (old and new)):
             return not changes
+        if not all(_is_near(change) for change in changes if change.is_text):
+            return False
         if any(change.loses_items for change in changes) or not self._finds_the_missing(changes, later):
             return False
         untold = [change for change in changes if not self._speaks_of(change)]
-        alone = not untold or len(changes) == 1 or untold[0].hunks is not None
+        alone = not untold or len(changes) == 1 or untold[0].is_text
         return (
             len(untold) <= 1 and alone and all(self._puts_right(change) or self._is_near(change) for change in changes)
         )
@@ -157,13 +159,13 @@ class _Failure:
         """Whether the error is about what was changed: it has the name, the old value or the new one."""
         if self._breaks_schema(change):
             return True
-        if change.hunks is not None:
+        if change.is_text:
             return bool(self._told_hunks(change))
         return is_named_in(self._error, change.name) or any(map(self._holds, (*change.old, *change.new)))
 
     def _told_hunks(self, change: ArgumentChange) -> list[Hunk]:
         """The words of a text that changed and that the error has; what only filters a program's output is none."""
-        hunks = (hunk for hunk in change.hunks or () if hunk.old or not hunk.new[0].startswith("|"))
+        hunks = (hunk for hunk in change.hunks if hunk.old or not hunk.new[0].startswith("|"))
         return [hunk for hunk in hunks if self._repeats(hunk.old) or self._repeats(hunk.new)]
 
     def _holds(self, value: Any) -> bool:
@@ -172,11 +174,11 @@ class _Failure:
     def _puts_right(self, change: ArgumentChange) -> bool:
         """Whether the error says what the later call has there: it names the place, or the new value."""
         told = self._breaks_schema(change) or is_named_in(self._error, change.name)
-        return change.hunks is None and (told or any(self._holds(value) for value in change.new))
+        return not change.is_text and (told or any(self._holds(value) for value in change.new))
 
     def _is_near(self, change: ArgumentChange) -> bool:
         """Whether a value can be another one put right; of a text, what it names stays but for what the error names."""
-        return _is_near(change) and all(map(self._keeps_names, change.hunks or ()))
+        return _is_near(change) and all(map(self._keeps_names, change.hunks))
 
     def _keeps_names(self, hunk: Hunk) -> bool:
         """Whether a path that the error names is one of that name still, and nothing else that is named has gone."""
