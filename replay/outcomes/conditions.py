@@ -15,7 +15,14 @@ from replay.outcomes.call_facts import (
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said
 from replay.outcomes.denials import NOT_A_LACK, denies_a_value, no_such_thing
-from replay.outcomes.error_report import decisive_part, misses_a_file, misses_program, server_is_unknown, strip_wrappers
+from replay.outcomes.error_report import (
+    decisive_part,
+    misses_a_file,
+    misses_module,
+    misses_program,
+    server_is_unknown,
+    strip_wrappers,
+)
 from replay.outcomes.evidence import ParsedAnswer
 from replay.outcomes.programs import last_program
 from replay.outcomes.sentences import FRAME_WORDS, own_words
@@ -211,9 +218,13 @@ def _is_not_there(line: str, named_in: str, parsed: ParsedAnswer) -> bool:
 
 
 def program_is_missing(parsed: ParsedAnswer) -> bool:
-    """The program that a command names, and no path to it, is not there where the command runs."""
+    """The program that a command names, and no path to it, or a package that it imports is not there where it runs."""
     error = parsed.error
-    return error is not None and not _STACK.search(error.text) and misses_program(error.text, parsed.arguments)
+    if error is None:
+        return False
+    if error.basis == "exit" and misses_module(error.text, parsed.arguments):
+        return True
+    return not _STACK.search(error.text) and misses_program(error.text, parsed.arguments)
 
 
 def program_asks_to_install(parsed: ParsedAnswer) -> bool:

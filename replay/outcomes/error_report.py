@@ -60,6 +60,12 @@ _NO_PROGRAM = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """How shells and programs that start others say that there is no such program."""
+_NO_MODULE = re.compile(
+    r"^(?:ModuleNotFoundError: No module named '(?P<python>\w[\w.]*)'"
+    r"|Error: Cannot find module '(?P<node>[a-z][\w/.-]*)')",
+    re.MULTILINE,
+)
+"""How Python and Node say that a package is not installed."""
 _SERVER_UNKNOWN = re.compile(
     r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
     r":? ['\"`]?(?P<first>[\w./:-]{1,100})"
@@ -180,6 +186,14 @@ def misses_program(text: str, arguments: ArgumentIndex) -> bool:
     name = re.escape(next(filter(None, match.groups())))
     starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
     return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)
+
+
+def misses_module(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a program ended for want of a package, which no path of the call or of the trace shows to be its own."""
+    match = next(reversed(list(_NO_MODULE.finditer(text[-MAX_LOOK:]))), None)
+    name = re.split(r"[./]", match["python"] or match["node"])[0] if match else ""
+    own = re.compile(rf"[/\\]{re.escape(name)}[/\\.]|\b{re.escape(name)}[/\\]|\b{re.escape(name)}\.py\b")
+    return bool(name) and not any(map(own.search, (text, *arguments.texts)))
 
 
 def misses_a_file(text: str) -> bool:

@@ -154,3 +154,21 @@ def test_who_shows_the_output_of_a_job_runs_no_program():
     text = '{"shell_id": "b7", "status": "failed", "exitCode": 1, "stderr": "cd: no such directory"}'
     call = Call(position="s1c1", name="BashOutput", tool="BashOutput", arguments={"bash_id": "b7"})
     assert judge_answer(call, TextAnswer(text=text), evidence="recorded").rule != "program.failed"
+
+
+_TRACE = "Exit code 1\nTraceback (most recent call last):\n  File \"{file}\", line 1\nModuleNotFoundError: No module named '{module}'"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [
+        ("python a.py", _TRACE.format(file="a.py", module="pandas"), INCONCLUSIVE),
+        ("python shop/a.py", _TRACE.format(file="shop/a.py", module="shop"), INVALID),
+        ("node a.js", "Exit code 1\nError: Cannot find module 'express'\n at a", INCONCLUSIVE),
+        ("node a.js", "Exit code 1\nError: Cannot find module './b'\n at a", INVALID),
+    ],
+)
+def test_a_package_that_is_not_installed_is_the_environments_and_an_own_module_is_not(
+    command: str, text: str, outcome: str
+) -> None:
+    assert _judged(command, text).outcome == outcome
