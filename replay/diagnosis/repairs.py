@@ -52,6 +52,13 @@ class Repair(NamedTuple):
 
 def repair_of(context: TrajectoryContext, position: str) -> Repair | None:
     """After a failed call, the first of the same tool, or of the tool meant, that asked for the same and succeeded."""
+    if position not in context.repairs:
+        context.repairs[position] = _find_repair(context, position)
+    repair: Repair | None = context.repairs[position]
+    return repair
+
+
+def _find_repair(context: TrajectoryContext, position: str) -> Repair | None:
     row = context.rows[position]
     meant = {row.tool} if row.outcome is not Outcome.UNKNOWN_TOOL else set(tools_meant(context, position))
     failure: _Failure | None = None
@@ -190,7 +197,9 @@ class _Failure:
 
     def _repeats(self, words: list[str]) -> bool:
         return any(
-            folded(piece) in self._pieces if _SPECIFIC.search(piece) else holds_quoted(self._error, piece)
+            folded(piece) in self._pieces
+            if _SPECIFIC.search(piece)
+            else piece in self._error and holds_quoted(self._error, piece)
             for piece in _long_pieces(words)
         )
 

@@ -212,6 +212,11 @@ class TrajectoryContext:
         return {}
 
     @cached_property
+    def repairs(self) -> dict[str, Any]:
+        """What `repairs.repair_of` said, by position: the findings of a call and of its trajectory ask it."""
+        return {}
+
+    @cached_property
     def names_in_answers(self) -> tuple[KnownName, ...]:
         """What may be names in the answers of successful calls, each where it stood first."""
         first: dict[str, str] = {}
