@@ -156,7 +156,10 @@ def test_who_shows_the_output_of_a_job_runs_no_program():
     assert judge_answer(call, TextAnswer(text=text), evidence="recorded").rule != "program.failed"
 
 
-_TRACE = "Exit code 1\nTraceback (most recent call last):\n  File \"{file}\", line 1\nModuleNotFoundError: No module named '{module}'"
+_TRACE = (
+    "Exit code 1\nTraceback (most recent call last):\n"
+    "  File \"{file}\", line 1\nModuleNotFoundError: No module named '{module}'"
+)
 
 
 @pytest.mark.parametrize(
