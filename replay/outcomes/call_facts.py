@@ -431,17 +431,18 @@ def same_path(value: str, path: str) -> bool:
 
 def holds_number(text: str, number: object) -> bool:
     """Whether a text holds a number that is not a part of a longer one."""
-    return re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.]*\d)", text) is not None
+    written = str(number)
+    return written in text and re.search(rf"(?<![\w.]){re.escape(written)}(?![\w.]*\d)", text) is not None
 
 
 def holds_word(text: str, word: str) -> bool:
     """Whether a text holds a word, or several, with no letter or digit on either side."""
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+    return word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 def holds_quoted(text: str, word: str) -> bool:
     """Whether a text holds a word in quotes."""
-    return re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None
+    return word in text and re.search(rf"['\"`]{re.escape(word)}['\"`]", text) is not None
 
 
 CODE_ARGUMENTS: Final = _set_of("""

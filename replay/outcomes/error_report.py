@@ -61,11 +61,11 @@ _NO_PROGRAM = re.compile(
 )
 """How shells and programs that start others say that there is no such program."""
 _NO_MODULE = re.compile(
-    r"^(?:ModuleNotFoundError: No module named '(?P<python>\w[\w.]*)'"
+    r"^(?:ModuleNotFoundError: No module named '(?P<python>\w+)'"
     r"|Error: Cannot find module '(?P<node>[a-z][\w/.-]*)')",
     re.MULTILINE,
 )
-"""How Python and Node say that a package is not installed."""
+"""How Python and Node say that a package is not installed; a module of one that is there has a dot in its name."""
 _SERVER_UNKNOWN = re.compile(
     r"\b(?:unknown|no such|invalid|unrecogni[sz]ed|undefined|unavailable) (?:mcp )?server"
     r":? ['\"`]?(?P<first>[\w./:-]{1,100})"

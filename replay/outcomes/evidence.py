@@ -100,6 +100,8 @@ _COMPLAINING_LINE = re.compile(
 _QUOTES = re.compile(r"\n\s*(?:string|text|input|content|pattern|query|received|value): ", re.IGNORECASE)
 """From here on a report quotes what the call brought, which may say anything."""
 _MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
+_MIN_CUT = 2_000
+"""Characters from which on JSON that does not end may have been cut off by who recorded it."""
 _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
 _OF_THE_HOST = frozenset(
@@ -215,7 +217,8 @@ class ParsedAnswer:
         if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         self.has_media = opened.has_media
-        self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else _long_body(pieces, self.text)
+        self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else None
+        self.body = _long_body(pieces, self.text) if self.body is None and len(self.text) > _MIN_CUT else self.body
         self.structured = None if pieces and _only_repeats(opened.structured) else opened.structured
         if not pieces and self.structured is not None:
             self.body = self.structured
@@ -338,7 +341,7 @@ def _long_body(pieces: list[str], head: str) -> Any:
         return None
     batch = len(pieces) == 1 and _BATCH.match(pieces[0]) and _FAILED_ITEM.search(pieces[0], 0, _MAX_BATCH)
     whole = structure_in(pieces[0], _MAX_BATCH) if batch else None
-    return whole if whole is not None else cut_json(head[:MAX_HEAD])
+    return whole if whole is not None else cut_json(head[:MAX_HEAD].rstrip("\n"))
 
 
 def _ends(pieces: list[str]) -> tuple[str, str]:

@@ -307,3 +307,11 @@ def test_text_that_never_closes_is_read_to_its_end_and_no_further(opening, filli
 def test_fifty_megabytes_of_escaped_quotes_are_judged():
     for opening in ('{"type": "text", "text": "', "TextContent(type='text', text='"):
         assert _judge(opening + '\\"' * 25_000_000).outcome is not None
+
+
+def test_json_that_is_cut_off_is_data_also_where_escapes_of_a_terminal_are_taken_out_of_it():
+    issue = {"title": "A PreToolUse hook blocked each edit", "body": "\x1b[31mconnection refused\x1b[0m " * 40}
+    text = json.dumps([issue] * 40, ensure_ascii=False)
+    call = Call(position="s1c1", name="list_issues", tool="list_issues", arguments={"repo": "a"})
+    for answer in (text, text[:20_000]):
+        assert judge_answer(call, TextAnswer(text=answer), evidence="recorded").outcome == "success"
