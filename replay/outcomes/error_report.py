@@ -189,11 +189,16 @@ def misses_program(text: str, arguments: ArgumentIndex) -> bool:
 
 
 def misses_module(text: str, arguments: ArgumentIndex) -> bool:
-    """Whether a program ended for want of a package, which no path of the call or of the trace shows to be its own."""
+    """Whether a program that the call brought ended for want of a package that it imports.
+
+    Of a program in a file nobody knows whether the package is one of its own.
+    """
     match = next(reversed(list(_NO_MODULE.finditer(text[-MAX_LOOK:]))), None)
-    name = re.split(r"[./]", match["python"] or match["node"])[0] if match else ""
-    own = re.compile(rf"[/\\]{re.escape(name)}[/\\.]|\b{re.escape(name)}[/\\]|\b{re.escape(name)}\.py\b")
-    return bool(name) and not any(map(own.search, (text, *arguments.texts)))
+    if match is None:
+        return False
+    name = re.escape(re.split(r"[./]", match["python"] or match["node"])[0])
+    imports = re.compile(rf"\b(?:import|from|require\() ?['\"]?{name}\b")
+    return any(map(imports.search, arguments.texts))
 
 
 def misses_a_file(text: str) -> bool:
