@@ -156,7 +156,10 @@ def test_who_shows_the_output_of_a_job_runs_no_program():
     assert judge_answer(call, TextAnswer(text=text), evidence="recorded").rule != "program.failed"
 
 
-_NO_PANDAS = "Exit code 1\nTraceback (most recent call last):\n  File \"a\", line 1\nModuleNotFoundError: No module named 'pandas'"
+_NO_PANDAS = (
+    "Exit code 1\nTraceback (most recent call last):\n"
+    "  File \"a\", line 1\nModuleNotFoundError: No module named 'pandas'"
+)
 
 
 @pytest.mark.parametrize(
