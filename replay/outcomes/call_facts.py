@@ -43,10 +43,8 @@ class ArgumentIndex:
         """What is known of the tool, by the functions below."""
         self.argument_names = tuple(arguments or {})
         listed = (item for value in (arguments or {}).values() if isinstance(value, list) for item in value[:1])
-        self.listed_items = max(
-            (len(value) for value in (arguments or {}).values() if isinstance(value, list)), default=0
-        )
-        """Items of the longest list among the arguments."""
+        self.listed_items = _longest_list(arguments)
+        """Items of the longest list in the arguments."""
         self._inner_names = tuple(name for item in listed if isinstance(item, dict) for name in item)
         self._folded_names = frozenset(name.casefold() for name in self.argument_names)
         self.by_name = {name: value for name, value in (arguments or {}).items() if isinstance(value, str)}

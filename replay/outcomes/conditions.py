@@ -253,7 +253,8 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 _NO_VALUE = re.compile(
     r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
     r"|stat|type|unit|val))"
-    rf"|no {NOT_A_LACK})(?:[a-z][\w-]{0, 30}\W+){1, 3}\W*",
+    rf"|no {NOT_A_LACK})"
+    r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,
 )
 """What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""

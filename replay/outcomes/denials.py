@@ -44,10 +44,13 @@ def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
     head = text[:_MAX_CLAUSE_LENGTH]
     if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
         return True
-    values = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    folded = head.casefold()
+    named = (
+        value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME and value.casefold() in folded
+    )
     return any(
         re.search(
             rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
         )
-        for value in values
+        for value in named
     )

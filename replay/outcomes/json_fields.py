@@ -134,22 +134,33 @@ def reports(body: JsonObject, error: Any, status: int | None) -> bool:
     explained = any(isinstance(body.get(key), str | list) and body[key] for key in MESSAGE_FIELDS)
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
-    if (
-        _is_refused_by_code(body)
-        or _is_refused_by_return_code(body)
-        or (status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", ""))))
+    if _is_refused_by_code(body) or (
+        status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", "")))
     ):
         return True
     return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in SUCCESS_CODES))
 
 
 def _is_refused_by_code(body: JsonObject) -> bool:
-    """Whether a body has a word as its code, and a sentence: `{"code": "FULL", "detail": "it takes four"}`."""
+    """Whether a body has a code that is a word, and a sentence: `{"code": "FULL", "detail": "it takes four"}`.
+
+    Or a return code that is not zero and, beside it, one sentence and nothing else.
+    """
+    if _is_refused_by_return_code(body):
+        return True
     code = body.get("code", body.get("error_code"))
     if not isinstance(code, str) or not _CODE_WORD.fullmatch(code):
         return False
     said = any(isinstance(text := body.get(key), str) and len(text.split()) > 2 for key in TO_READER)
     return said and _FINE_STATES.isdisjoint(code.casefold().split("_"))
+
+
+def _is_refused_by_return_code(body: JsonObject) -> bool:
+    """Whether a body has a return code that is not zero and, beside it, one sentence and nothing else."""
+    code = next((body[key] for key in _RETURN_CODES if key in body), 0)
+    beside = [part for key, part in body.items() if key not in _RETURN_CODES and not is_nothing(part)]
+    sentence = len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
+    return sentence and type(code) is int and code not in SUCCESS_CODES - {1}
 
 
 def is_bare_envelope(body: JsonObject) -> bool:
@@ -162,12 +173,7 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
-    leads = (
-        next(iter(body)) in ERROR_KEYS
-        or _is_refused_by_code(body)
-        or _is_refused_by_return_code(body)
-        or any(key in body for key in REASON_KEYS)
-    )
+    leads = next(iter(body)) in ERROR_KEYS or _is_refused_by_code(body) or any(key in body for key in REASON_KEYS)
     checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
     if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
         return True
@@ -190,14 +196,6 @@ def _is_address(part: Any) -> bool:
 
 def _code_of(body: JsonObject) -> int:
     return code if isinstance(code := body.get("code", 0), int) else 0
-
-
-def _is_refused_by_return_code(body: JsonObject) -> bool:
-    """Whether a body has a return code that is not zero and, beside it, one sentence and nothing else."""
-    code = next((body[key] for key in _RETURN_CODES if key in body), 0)
-    beside = [part for key, part in body.items() if key not in _RETURN_CODES and not is_nothing(part)]
-    sentence = len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
-    return sentence and type(code) is int and code not in SUCCESS_CODES - {1}
 
 
 def status_of(body: JsonObject) -> int | None:

@@ -32,7 +32,7 @@ _NOTHING = object()
 
 
 def structure_in(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
-    """The JSON value that is the whole text, or the Python literal of a dict; None where it is neither, or longer."""
+    """The JSON value, or the dict or list of Python, that a whole text is; None where it is none, or longer."""
     stripped = text.strip()
     if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
         return None

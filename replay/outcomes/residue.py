@@ -247,11 +247,11 @@ def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | 
         return None
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
     by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
-    for key, part in (
-        (key, part) for key, part in parts[nothing_done[0] + 1 :] if not any(verb in key for verb in verbs)
-    ):
+    for key, part in parts[nothing_done[0] + 1 :]:
+        if any(verb in key for verb in verbs):  # what would have been done, by a dry run
+            continue
         reasons = _reasons_by_item(key, part, arguments)
-        if not (reasons and len(part) == arguments.listed_items):
+        if not reasons or len(reasons) != arguments.listed_items:
             reasons = _reasons_alone(part) if by_verb else []
         if reasons:
             return JsonReading(JsonError("; ".join(dict.fromkeys(reasons))[:4000], None))

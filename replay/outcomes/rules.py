@@ -91,7 +91,8 @@ def _condition(kind: str, asked: Any) -> Condition:
         case "always":
             return lambda _: True
         case "test":
-            return _one_of([getattr(conditions, name, None) or getattr(content_conditions, name) for name in asked])
+            known = vars(conditions) | vars(content_conditions)
+            return _one_of([known[name] for name in asked])
         case "says-and-is-no-program":
             return conditions.says(*asked, program=False)
         case _:

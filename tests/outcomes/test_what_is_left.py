@@ -149,6 +149,8 @@ def test_a_success_is_certain_by_what_it_brings_and_not_where_anything_in_it_com
     ("error", "outcome"),
     [
         ("no item sofa", "not_found"),
+        ("unknown item: sofa", "not_found"),
+        ("unknown lamp: sofa", "not_found"),
         ("No such item: sofa", "not_found"),
         ("no permission sofa", None),
     ],
