@@ -111,10 +111,9 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
     import json
     from tempfile import TemporaryDirectory
 
-    import anyio
-
     from replay.analysis.answer_labels import known_labels
     from replay.cli.judging import judge_with_progress
+    from replay.cli.terminal import run_in_order
     from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options
     from replay.runfile import Run, call_rows
@@ -132,5 +131,5 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
             (Path(directory) / f"{number}.trajectory.json").write_text(document, "utf-8")
         inputs, options = InputFiles((Path(directory),), None), Options(labels=known_labels(fleet))
         with Run.open(Path(directory) / "run.db", redactor=Redactor(fleet.secrets() if fleet else ())) as again:
-            anyio.run(judge_with_progress, again, inputs, inputs.open_all(), fleet, options, None, None)
+            run_in_order(judge_with_progress, again, inputs, inputs.open_all(), fleet, options, None, None)
             return {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(again)}

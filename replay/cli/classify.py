@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from replay.cli.input_files import InputFiles
-from replay.cli.judging import judge
+from replay.cli.judging import judge_with_progress
 from replay.cli.options import (
     DEFAULT_RUN,
     NEW,
@@ -31,7 +31,7 @@ from replay.cli.options import (
     worker_location,
     workers_options,
 )
-from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, typed_command
+from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, run_in_order, typed_command
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
@@ -174,7 +174,7 @@ def classify(
         labels=_labels(fleet),
     )
     with _open_run(run_path, fresh, fleet, options, names) as run:
-        judge(run, inputs, sources, fleet, options, recorded, location)
+        run_in_order(judge_with_progress, run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
         _check_answered(run, recorded, inputs.paths, strict=cassette_strict)

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replay.cli.terminal import echo_err, ended_in_order, note
+from replay.cli.terminal import echo_err, note
 
 if TYPE_CHECKING:
     from replay.cli.input_files import InputFiles
@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import Pool, WorkerLocation
     from replay.runfile import Run
-
-
-def judge(
-    run: Run,
-    inputs: InputFiles,
-    files: list[ResultsFile] | list[Source],
-    fleet: Fleet | None,
-    options: Options,
-    cassette: Cassette | None,
-    location: WorkerLocation | None,
-) -> None:
-    """Judge the calls of the files to the end; an interruption ends in order, and keeps what was judged."""
-    import anyio
-
-    with ended_in_order():
-        anyio.run(judge_with_progress, run, inputs, files, fleet, options, cassette, location)
 
 
 async def judge_with_progress(

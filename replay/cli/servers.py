@@ -16,7 +16,7 @@ import anyio
 import click
 
 from replay.cli.options import DEFAULT_FLEET, fleet_option, json_option
-from replay.cli.terminal import echo_err, ended_in_order, is_interactive
+from replay.cli.terminal import echo_err, is_interactive, run_in_order
 from replay.cli.trust import say_what_starts
 from replay.errors import FleetError, FoundFailuresError, NoServerReachedError, UsageError
 from replay.interpreter import Fleet, Interpreter, ServerEvent
@@ -135,8 +135,7 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
     if not wanted:
         raise FleetError(str(fleet.path), "it names no servers", "servers")
     say_what_starts(fleet, named=fleet_path is not None, names=wanted)
-    with ended_in_order():
-        server_records = anyio.run(_connect_all, fleet, wanted)
+    server_records = run_in_order(_connect_all, fleet, wanted)
     redactor = Redactor(fleet.secrets())
     return fleet, [_without_secrets(server_records[name], redactor) for name in dict.fromkeys(wanted)]
 

@@ -121,16 +121,13 @@ def _opened(path: Path | None, *, fresh: bool = False) -> Run:
 
 
 def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None, *, fresh: bool) -> None:
-    import anyio
-
-    from replay.cli.terminal import ended_in_order
+    from replay.cli.terminal import run_in_order
     from replay.reports.sessions import sessions_text, worst_lines
     from replay.runfile import summarize
 
     seen = _Seen()
     with _opened(run_path, fresh=fresh) as run:
-        with ended_in_order():
-            anyio.run(_judge, run, folders, since, seen)
+        run_in_order(_judge, run, folders, since, seen)
         summary = summarize(run)
         seen.tell()
         calls, again = sum(summary.outcomes.values()), " ".join(typed_command())

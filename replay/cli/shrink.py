@@ -61,10 +61,8 @@ def shrink(
     fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. Secrets are taken
     out of what is written, and the command is tried on these files before it is printed.
     """
-    import anyio
-
     from replay.analysis.answer_labels import known_labels
-    from replay.cli.terminal import ended_in_order
+    from replay.cli.terminal import run_in_order
     from replay.errors import UsageError
     from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro, write_test
@@ -93,8 +91,7 @@ def shrink(
             tell=lambda text: echo_err(redactor.text(f"note: {text}")),
         )
 
-    with ended_in_order():
-        shrunk = anyio.run(find)
+    shrunk = run_in_order(find)
     repro = write_repro(shrunk, fleet, output)
     confirm(repro, shrunk, redactor)
     if as_test:

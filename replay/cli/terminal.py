@@ -12,10 +12,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar, TypeVarTuple, Unpack, cast
 
 import click
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from replay.errors import ReplayError
 
+_Result = TypeVar("_Result")
+_Arguments = TypeVarTuple("_Arguments")
 VERBOSE: Final = "REPLAY_VERBOSE"
 """The environment variable that `--verbose` sets."""
 LINE_EVERY: Final = 10
@@ -161,6 +163,14 @@ def closed_pipe_ignored() -> Iterator[None]:
 def discard_stdout() -> None:
     """Send what is still to be printed nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run_in_order(function: Callable[[Unpack[_Arguments]], Awaitable[_Result]], *arguments: *_Arguments) -> _Result:
+    """Run an async function to its end; an interruption ends it in order."""
+    import anyio  # not at the top: not every verb waits for something
+
+    with ended_in_order():
+        return anyio.run(function, *arguments)
 
 
 @contextmanager
