@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,8 +117,8 @@ def _as_text(found: Survey, count: int, kind: str | None) -> str:
 
 
 def _as_json(found: Survey, count: int, kind: str | None) -> str:
+    from replay.cli.output import json_text
     from replay.reports.json_ import LabelledTemplate, SurveyDocument
-    from replay.safety.redaction import Redactor
 
     names = LabelledTemplate.model_fields
     document = SurveyDocument(
@@ -133,4 +132,4 @@ def _as_json(found: Survey, count: int, kind: str | None) -> str:
             for cluster in found.largest(count, kind)
         ),
     )
-    return json.dumps(Redactor().json(document.model_dump(mode="json")), ensure_ascii=True, indent=1)
+    return json_text(document.model_dump(mode="json"))

@@ -141,7 +141,9 @@ class _Failure:
         untold = [change for change in changes if not self._speaks_of(change)]
         alone = not untold or len(changes) == 1 or untold[0].is_text
         return (
-            len(untold) <= 1 and alone and all(self._puts_right(change) or self._is_near(change) for change in changes)
+            len(untold) <= 1
+            and alone
+            and all(self._puts_right(change) or self._stays_near(change) for change in changes)
         )
 
     def told(self, change: ArgumentChange, later: str) -> str:
@@ -183,7 +185,7 @@ class _Failure:
         told = self._breaks_schema(change) or is_named_in(self._error, change.name)
         return not change.is_text and (told or any(self._holds(value) for value in change.new))
 
-    def _is_near(self, change: ArgumentChange) -> bool:
+    def _stays_near(self, change: ArgumentChange) -> bool:
         """Whether a value can be another one put right; of a text, what it names stays but for what the error names."""
         return _is_near(change) and all(map(self._keeps_names, change.hunks))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, get_args
 
 from replay.diagnosis.phrasing import counted, listed
 from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Bearing, Doubt, Number, UndecidedTask
 from replay.records.comparison import Figure
-from replay.records.files import dump
+from replay.reports import document_text
 from replay.reports.basis import unread_lines
 from replay.reports.diff import parting_lines
 from replay.reports.markdown_syntax import prose
@@ -68,7 +67,7 @@ def render(audit: Audit, form: str, width: int = 160) -> str:
         width: of the text: columns of the terminal.
     """
     if form == "json":
-        return json.dumps(Redactor().json(dump(audit)), ensure_ascii=True, indent=1) + "\n"
+        return document_text(audit)
     if form == "text":
         return Redactor().text(_text(audit, width))
     return Redactor().text({"markdown": _markdown, "html": _html}[form](audit))
