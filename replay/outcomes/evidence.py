@@ -126,7 +126,8 @@ class ParsedAnswer:
         self.listed = listed and tool is not None
         """Whether a server lists the tool under the name that the call writes: then it cannot be unknown."""
         name = tool.name if tool else call.tool or (read_name(call.name, ()).tool if call.name else "")
-        self.arguments = ArgumentIndex(call.arguments, tool_name=name, written_name=call.name or "")
+        free_text = {"input": call.raw} if call.raw and call.unreadable is None else None
+        self.arguments = ArgumentIndex(call.arguments or free_text, tool_name=name, written_name=call.name or "")
         self.flagged = isinstance(answer, RpcError)
         self.text = self.tail = ""
         self.layers: tuple[EnvelopeLayer, ...] = ()

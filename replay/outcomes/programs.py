@@ -14,7 +14,14 @@ from replay.outcomes.call_facts import (
     runs_commands,
     searches,
 )
-from replay.outcomes.error_report import MAX_LOOK, PROGRAM_HEAD, TRACEBACK_LAST_LINE, ErrorReport, report_of
+from replay.outcomes.error_report import (
+    MAX_LOOK,
+    PROGRAM_HEAD,
+    TRACEBACK_LAST_LINE,
+    ErrorReport,
+    program_words,
+    report_of,
+)
 from replay.outcomes.literals import json_at_end
 from replay.records import Tool
 
@@ -44,6 +51,8 @@ _PROMPT = re.compile(
     re.IGNORECASE,
 )
 """A line that a shell or a harness writes below what a program printed: the next prompt, `[Interpreter: python3]`."""
+_SCRIPT_BANNER = re.compile(r"\s*(?:> [^\n]{1,400}\n){2}\s*\n|\$ [^\n]{1,400}\n")
+"""What npm, pnpm, yarn and bun write above a script that they run: its name, and its command."""
 _TAG_LINE = re.compile(r"\s*</?[a-z_]{1,30}>\s*")
 _FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _STATUS_IS_THE_ANSWER = re.compile(
@@ -144,7 +153,9 @@ def _exit_codes(text: str) -> list[re.Match[str]]:
 
 
 def without_prompt(text: str) -> str:
-    """A program's output without the prompt, and the like, that stands below it."""
+    """A program's output without the prompt, and the like, that stands below it or what names the script above it."""
+    banner = _SCRIPT_BANNER.match(text)
+    text = text[banner.end() :] if banner and text[banner.end() :].strip() else text
     lines = text.rstrip().split("\n")
     printed = len(lines)
     while printed and _PROMPT.fullmatch(lines[printed - 1].strip()):
@@ -164,10 +175,13 @@ def status_is_the_answer(program: ProgramExit, arguments: ArgumentIndex) -> bool
     if program.code in (1, 2) and _UNHEARD.search(commands[-1]):
         return not _PROGRAM_ERROR.search(program.output)
     answering = [command for command in commands if _STATUS_IS_THE_ANSWER.match(command)]
+    printed = program_words(program.output).splitlines()
+    only_complaints = bool(printed) and all(map(_SAID_BY.match, printed))
     said_by_others = (name for name in _SAID_BY.findall(program.output) if not answering[0].startswith(name))
     return (
         program.code == 1
         and bool(answering)
+        and not only_complaints
         and not _PROGRAM_ERROR.search(program.output)
         and not _SHELL_COMPLAINS.search(program.output)
         and not any(holds_word(text, name) for name in said_by_others for text in arguments.texts)
