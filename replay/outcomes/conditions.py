@@ -260,6 +260,10 @@ _NO_VALUE = re.compile(
 """What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
 
 
+_QUOTED_LACK = re.compile(rf"no {NOT_A_LACK}[^'\"\n]{{1,60}}['\"]\w", re.IGNORECASE)
+"""`no copy of 'Cairns' on the disk`: what is not there has a name."""
+
+
 def breaks_a_stated_range(parsed: ParsedAnswer) -> bool:
     """The report names a number of the call, and the range in which such things are: `no room 12, only 0 to 9`."""
     error = parsed.error
@@ -282,7 +286,8 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
         return True
     if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
         return parsed.arguments.value_named_in(text)
-    return no_such_thing(text) and (error.basis == "sentence" or parsed.arguments.value_named_in(text))
+    named = error.basis == "sentence" or parsed.arguments.value_named_in(text) or _QUOTED_LACK.match(text) is not None
+    return named and no_such_thing(text)
 
 
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:

@@ -37,7 +37,7 @@ _MESSAGE_KEYS = tuple(
 TO_READER = ("message", "msg", "detail", "reason")
 MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
 STATUS_KEYS = tuple(
-    "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
+    "status statuscode status_code code cod http http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
 )
 _RETURN_CODES = ("rc", "retcode", "ret_code", "returncode", "return_code", "resultcode", "result_code")
 _STATE_KEYS = ("status", "object", "type", "state", "result", "outcome")
@@ -127,6 +127,12 @@ def says_failed(body: JsonObject) -> bool:
     return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
 
 
+def fails_without_an_id(body: JsonObject) -> bool:
+    """Whether its state is a failure, and what was to be made has no id: `{"order_id": null, "state": "REJECTED"}`."""
+    failed = any(isinstance(part := body.get(key), str) and part.casefold() in _FAILED_STATES for key in _STATE_KEYS)
+    return failed and any(part is None and (key == "id" or key.endswith("_id")) for key, part in body.items())
+
+
 def reports(body: JsonObject, error: Any, status: int | None) -> bool:
     """Whether it has an error, or explains a status or a code that is none of a success."""
     if error is not None:
@@ -183,7 +189,7 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
             continue
         if not isinstance(part, list | dict) and (own_state or key.endswith("id") or _is_address(part)):
             continue
-        if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS):
+        if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS) or arguments.explained_by(part):
             continue
         if not (leads and not isinstance(part, list | dict)):
             return True

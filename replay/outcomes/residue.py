@@ -35,6 +35,7 @@ from replay.outcomes.json_fields import (
     WRAPPING,
     affirms,
     denies_success,
+    fails_without_an_id,
     folded_keys,
     has_payload,
     is_bare_envelope,
@@ -131,12 +132,22 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
         return read_json(items[0], arguments, depth + 1)._replace(words=None)
     if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
         return JsonReading()
-    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(folded_keys, items[:_MAX_ITEMS])]
+    errors = [_error_of_item(folded_keys(item), arguments) for item in items[:_MAX_ITEMS]]
     failed = [error for error in errors if error is not None]
     if failed and len(failed) == len(errors):
         messages = "; ".join(dict.fromkeys(error.message for error in failed[:MAX_PARTS]))
         return JsonReading(failed[0]._replace(message=messages[:4000]))
     return JsonReading(partial=tuple(error.message for error in failed))
+
+
+def _error_of_item(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
+    """The error that an item of a batch is: it explains one, or has a status of 400 and above and names the item."""
+    if _explains(body):
+        return _error_in(body, arguments)
+    status = status_of(body)
+    alone = all(key in STATUS_KEYS or isinstance(part, str | int) for key, part in body.items()) and len(body) < 4
+    told = bool(status) and alone and not looks_up(arguments)  # else the status may be what was asked for
+    return JsonError(cut(json.dumps(body, default=str), 200), status) if told else None
 
 
 def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> JsonReading:
@@ -191,6 +202,9 @@ def _explains(body: JsonObject) -> bool:
 def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     """The fields of an object that say anything: neither a wrapper's bookkeeping, nor what repeats the call."""
     counted = [key for key, part in body.items() if not is_nothing(part) and not arguments.echoed_by(key, part)]
+    if isinstance(body.get("data"), dict | list) and body["data"]:  # beside it a code and its name are the envelope's
+        fine = {key for key in counted if key in STATUS_KEYS and body[key] in range(200, 300)}
+        counted = [key for key in counted if key not in fine and not (fine and key in MESSAGE_FIELDS)]
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
@@ -199,9 +213,9 @@ def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
 def _without_counts(body: JsonObject, left: list[str]) -> list[str]:
     """Without how many items of the one list failed, and how many it has: `{"total": 2, "failed": 2, "items": []}`."""
     lists = [key for key in left if isinstance(body[key], list)]
-    failed = {key for key in left if type(body[key]) is int and _FAILED_KEY.fullmatch(key)}
-    if len(lists) != 1 or not failed:
+    if len(lists) != 1:
         return left
+    failed = {key for key in left if type(body[key]) is int and _FAILED_KEY.fullmatch(key)}
     whole = {key for key in left if type(body[key]) is int and body[key] == len(body[lists[0]])}
     return [key for key in left if key not in failed | whole]
 
@@ -210,7 +224,9 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     """An object that counts or lists what was done and what failed; None where it does not."""
     failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
     beside = {key for key in body if failed and key.endswith("ed") and not _FAILED_KEY.fullmatch(key)}  # `booked`
-    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside}
+    verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
+    denied = {key for key, part in body.items() if part is False and key.startswith(verbs) and key.endswith("ed")}
+    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside | denied}
     left_out = _items_refused(body, arguments)
     if left_out is not None or not done:
         return left_out
@@ -220,8 +236,7 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     )
     if anything_done:
         return JsonReading(partial=said) if said and not isinstance(body.get("error"), str) else None
-    why = next((body[key] for key in MESSAGE_FIELDS if isinstance(body.get(key), str) and body[key]), "")
-    verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
+    why = next((body[key] for key in (*MESSAGE_FIELDS, *REASON_KEYS) if isinstance(body.get(key), str)), "")
     refused = any(part is False and (why or key.startswith(verbs)) for key, part in done.items())
     if (failed or refused) and not has_payload(
         {key: part for key, part in body.items() if key not in failed and key not in done}, arguments
@@ -248,11 +263,12 @@ def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | 
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
     by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
     for key, part in parts[nothing_done[0] + 1 :]:
-        if any(verb in key for verb in verbs):  # what would have been done, by a dry run
+        negates = any(key in (f"not_{parts[at][0]}", f"un{parts[at][0]}") for at in nothing_done)
+        if any(verb in key for verb in verbs) and not negates:  # what would have been done, by a dry run
             continue
         reasons = _reasons_by_item(key, part, arguments)
         if not reasons or len(reasons) != arguments.listed_items:
-            reasons = _reasons_alone(part) if by_verb else []
+            reasons = _reasons_alone(part) if by_verb or negates else []
         if reasons:
             return JsonReading(JsonError("; ".join(dict.fromkeys(reasons))[:4000], None))
     return None
@@ -301,6 +317,8 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     status = next(filter(None, (status_of(part) for part in (body, *map(folded_keys, inner_parts)))), None)
     if denies_success(body):
         return JsonError(message_of(body, error), status)
+    if fails_without_an_id(body) and not looks_up(arguments):
+        return JsonError(": ".join(dict.fromkeys(strings_in(list(body.values()))))[:4000], status)
     bare = is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
     said = says_failed(body) or reports(body, error, status) or (bare and (status or 0) >= 400)
     if said and not has_payload(body, arguments):

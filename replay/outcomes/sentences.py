@@ -154,8 +154,10 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
-_NAME_FIRST = re.compile(r"\A\s*(['\"`])(?P<name>[^'\"`\n]{1,80})\1(?=[ ,(])")
-"""A name in quotes with which a sentence begins: its words are none of the sentence's."""
+_QUOTED_NAME = re.compile(
+    r"\A\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])|(?<=[^,] )'[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)"
+)
+"""A name or a title in quotes: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
     """
@@ -194,8 +196,9 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         tool: its description, where it is known.
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
-    bare = _NAME_FIRST.sub("", _without_heading(text))
-    stripped = arguments.without_values(bare).strip()
+    headless = _without_heading(text)
+    bare = _QUOTED_NAME.sub("", headless)
+    stripped = _QUOTED_NAME.sub("", arguments.without_values(headless)).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
