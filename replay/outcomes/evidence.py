@@ -16,6 +16,7 @@ from typing import Any
 from replay.json_values import cut_json
 from replay.outcomes.call_facts import (
     ArgumentIndex,
+    answers_in_prose,
     is_own_value,
     queries_a_database,
     returns_content,
@@ -62,6 +63,7 @@ from replay.outcomes.residue import (
     is_empty,
     only_words,
     read_json,
+    words_of_a_refusal,
 )
 from replay.outcomes.sentences import (
     CAUSES,
@@ -290,12 +292,24 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or (None if returns_content(arguments, tool) else _only_text(self.body))
+        complaint = _only_complaint(self.body) or (None if self._hands_out_text else _only_text(self.body))
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
-        words = only_words(self.body) if few else None
+        return self._error_in_few_words() if few else None
+
+    @property
+    def _hands_out_text(self) -> bool:
+        """Whether the one text of an object may be any: what is stored, or was to be written."""
+        return returns_content(self.arguments, self.tool) or answers_in_prose(self.arguments)
+
+    def _error_in_few_words(self) -> ErrorReport | None:
+        """The failure that a small object tells in its one text: beside what was not done, or beside nothing."""
+        refusal = words_of_a_refusal(self.body, self.arguments)
+        if refusal is not None and forms_in(refusal).isdisjoint({"done", "done-somewhere"}):
+            return report_of(refusal, "body")
+        words = only_words(self.body)
         return report_of(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
 
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:

@@ -117,7 +117,8 @@ def all_lines_complain(text: str, arguments: ArgumentIndex) -> bool:
 
 def program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:
     """How the program ended, where the tool runs programs and says so."""
-    if not runs_commands(arguments):
+    head = PROGRAM_HEAD.match(text)
+    if not runs_commands(arguments) and not (head and _exit_codes(head[0])):
         return None
     body = json_at_end(text) if body is None else body
     if isinstance(body, dict):
@@ -141,10 +142,12 @@ def program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -
 
 
 def _end_in_words(text: str) -> ProgramExit | None:
-    """How a program ended of which the runner says in words above its output that it has completed, or failed."""
+    """How a program ended of which the runner says in words above its output that it has failed.
+
+    That a script of the runner's has completed says nothing of the commands that it ran.
+    """
     head = PROGRAM_HEAD.match(text)
-    said = head is not None and (head["well"] or head["badly"])
-    return ProgramExit(0 if head["well"] else 1, text[head.end() :]) if head is not None and said else None
+    return ProgramExit(1, text[head.end() :]) if head is not None and head["badly"] else None
 
 
 def _exit_codes(text: str) -> list[re.Match[str]]:
@@ -154,8 +157,9 @@ def _exit_codes(text: str) -> list[re.Match[str]]:
 
 def without_prompt(text: str) -> str:
     """A program's output without the prompt, and the like, that stands below it or what names the script above it."""
-    banner = _SCRIPT_BANNER.match(text)
-    text = text[banner.end() :] if banner and text[banner.end() :].strip() else text
+    for above in (PROGRAM_HEAD, _SCRIPT_BANNER):
+        head = above.match(text)
+        text = text[head.end() :] if head and text[head.end() :].strip() else text
     lines = text.rstrip().split("\n")
     printed = len(lines)
     while printed and _PROMPT.fullmatch(lines[printed - 1].strip()):

@@ -38,7 +38,7 @@ from replay.outcomes.error_report import (
     server_is_unknown,
 )
 from replay.outcomes.json_fields import is_nothing
-from replay.outcomes.residue import error_in_tail
+from replay.outcomes.residue import error_in_tail, read_json
 from replay.records import Tool
 
 COUNTS = re.compile(
@@ -60,7 +60,7 @@ _MIN_WORDS = 3
 _OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
 """Causes in a text of one line, which no file is likely to be."""
 _MAX_REFUSAL_LENGTH = 120
-_MAX_HEADINGS = 3
+_MAX_HEADINGS, _MAX_FIELDS = 3, 9
 _MAX_FOLDED = 3
 """Letters that one letter becomes where case is folded."""
 
@@ -204,7 +204,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
+    fields = not returns_content(arguments, tool) and _fields_report(text, arguments)
+    if unknown or fields or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -286,6 +287,15 @@ def _all_fields_deny(text: str) -> bool:
     return 0 < len(said) < len(values) and all("clause" in forms for forms in said)
 
 
+def _fields_report(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a few lines of fields are an error as an object of them would be: `status: error`, `message: ...`."""
+    lines = text.strip().splitlines()
+    if not 1 < len(lines) < _MAX_FIELDS or not all(map(_FIELD.match, lines)) or runs_commands(arguments):
+        return False
+    fields = ([part.strip() for part in line.split(":", 1)] for line in lines)
+    return read_json({name.casefold(): value for name, value in fields}, arguments).error is not None
+
+
 def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
     """Whether an answer is an error's status alone, and no column of that name, or a program's bad end."""
     return (line is not None and not queries_a_database(arguments)) or _EXITED.search(stripped[:300]) is not None
@@ -295,12 +305,20 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or _CELLS.search(stripped)):
         return True
-    if text.lstrip().startswith("```diff") or "\u2705" in text or "\u2713" in text or "\u2714" in text:
+    value = stripped.partition(":")[2].strip() if "\n" not in stripped else ""
+    if (
+        (value and is_nothing(value))
+        or text.lstrip().startswith("```diff")
+        or "\u2705" in text
+        or "\u2713" in text
+        or "\u2714" in text
+    ):
         return True
     done = _DONE.match(stripped)
     if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
-    if _DATA_START.match(_without_heading(text)) or says_the_verb(text, arguments):
+    xml_error = text.lstrip()[:1] == "<" and not said.isdisjoint(_OPENINGS)
+    if (_DATA_START.match(_without_heading(text)) and not xml_error) or says_the_verb(text, arguments):
         return True
     counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:

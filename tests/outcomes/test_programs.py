@@ -159,6 +159,15 @@ def test_a_program_that_is_given_as_free_text_is_read_like_one_in_an_argument():
     assert judge_answer(call, TextAnswer(text=printed), evidence="recorded").outcome == INCONCLUSIVE
 
 
+def test_who_writes_to_a_program_that_runs_gets_its_status_and_a_runners_own_script_has_none():
+    head = "Chunk ID: 3f2b\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n"
+    call = Call(position="s1c1", name="write_stdin", tool="write_stdin", arguments={"session_id": 7, "chars": ""})
+    judged = judge_answer(call, TextAnswer(text=head + "cat: a.txt: No such file or directory"), evidence="recorded")
+    assert judged.outcome != SUCCESS
+    built = "Script completed\nWall time 9 seconds\nOutput:\nCompiling a\nerror: could not compile `a`\n"
+    assert _judged("cargo check", built, tool="exec").certainty != "certain"
+
+
 def test_who_shows_the_output_of_a_job_runs_no_program():
     text = '{"shell_id": "b7", "status": "failed", "exitCode": 1, "stderr": "cd: no such directory"}'
     call = Call(position="s1c1", name="BashOutput", tool="BashOutput", arguments={"bash_id": "b7"})

@@ -134,6 +134,12 @@ def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(valu
         ("play", {"id": "s7"}, "NAK/04 S7 NO RECORD", "not_found"),
         ("play", {"id": "s7"}, "**E1042** The film has been wiped.", "in"),
         ("rate", {"id": "s7", "note": "no story found"}, "Ann gives 'Rejected!' a 3. Note: no story found", "success"),
+        (
+            "create_note",
+            {"labels": ["new"]},
+            {"locked": False, "comments": 0, "labels": [{"name": "new", "description": "For a beginner"}]},
+            "success",
+        ),
         ("plan", {"day": "2025-09-12"}, "We are open in May; 2025-09-12 is not in it. Plan unchanged.", "in"),
     ],
 )
