@@ -42,6 +42,7 @@ _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|oper
 _PATH_DENIED = re.compile(
     r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
 )
+_NO_PORT = re.compile(r"\b(?:listen|bind) E(?:PERM|ACCES|ADDRINUSE)\b|\baddress already in use\b", re.IGNORECASE)
 _INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
 _EXCEPTION = re.compile(
     r"\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Value|Indentation|ZeroDivision|Assertion|Eval|Lookup"
@@ -307,12 +308,17 @@ def _is_above_an_argument(path: str, parsed: ParsedAnswer) -> bool:
     return folder.startswith("/") and any(value.strip().startswith(folder + "/") for value in parsed.arguments.texts)
 
 
+def port_is_denied(parsed: ParsedAnswer) -> bool:
+    """A program may not listen where it runs, or another one does."""
+    return parsed.error is not None and _NO_PORT.search(decisive_part(parsed.error)) is not None
+
+
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     """`EACCES`, `Permission denied` about a path that the call names, or a folder above it: a refusal of the call."""
     error = parsed.error
     if error is None:
         return False
-    if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed):
+    if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed) or port_is_denied(parsed):
         return False
     lines = decisive_part(error)[:1000].splitlines()
     if error.basis == "exit":  # that a program says its own name names nothing

@@ -51,7 +51,7 @@ PROGRAM_HEAD = re.compile(
 
 _NO_PROGRAM = re.compile(
     r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
-    r"|command not found: (?P<zsh>[\w.+-]+)"
+    r"|command not found: (?P<zsh>[\w.+-]+)\s*$"
     r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
     r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
     r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"

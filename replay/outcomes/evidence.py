@@ -72,6 +72,7 @@ from replay.outcomes.sentences import (
     counts_of,
     is_stored_json,
     is_stored_label,
+    shows_lines,
 )
 from replay.records import (
     Answer,
@@ -315,6 +316,8 @@ class ParsedAnswer:
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
         if marked:
             return report_of(text, "flag")
+        if shows_lines(text, self.arguments, self.tool):
+            return None
         basis = basis_of_text(text, self.arguments, self.tool, message=message)
         if basis is not None:
             return report_of(text, basis)

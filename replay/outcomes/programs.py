@@ -93,9 +93,11 @@ def traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | No
 def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
     """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    if not lines or not runs_commands(arguments) or returns_content(arguments, tool):
+    if not lines or not runs_commands(arguments):
         return None
     few = len(lines) < _FEW_LINES
+    if returns_content(arguments, tool):
+        return ErrorReport(text, "exit") if few and all(map(_SHELL_COMPLAINS.match, lines)) else None
     ends = (lines[0], lines[-1]) if few else (lines[-1],)
     gave_up = (
         _POWERSHELL_ERROR.search(text) is not None

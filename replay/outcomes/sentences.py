@@ -40,6 +40,7 @@ from replay.outcomes.error_report import (
 from replay.outcomes.json_fields import is_nothing
 from replay.outcomes.residue import error_in_tail, read_json
 from replay.records import Tool
+from replay.safety.linear_regex import PatternError, compile_pattern
 
 COUNTS = re.compile(
     r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
@@ -117,6 +118,10 @@ _EXITED = re.compile(
 )
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
+_LINE_NUMBER = re.compile(r"\s{0,8}\d{1,6}(?:→|[:|-](?=\S)|\t)")
+"""What stands before a line of a file that is shown with its numbers."""
+_ERROR_LABEL = re.compile(r"\W*error\W*:", re.IGNORECASE)
+_MIN_PATTERN = 4
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 _SHORT_REFUSAL = re.compile(
@@ -185,6 +190,22 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
     done = match["done"] or match["done_after"] or "0"
     failed = match["failed"] or match["failed_before"] or match["failed_after"] or "0"
     return int(done), int(failed)
+
+
+def shows_lines(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
+    """Whether a text is lines of a file: with their numbers, or each with what the call's expression looks for."""
+    if not (searches(arguments) or returns_content(arguments, tool)):
+        return False
+    if _LINE_NUMBER.match(text):
+        return True
+    lines, pattern = text[:MAX_LOOK].splitlines(), arguments.by_name.get("pattern", "")
+    if len(pattern) < _MIN_PATTERN or _ERROR_LABEL.match(text):
+        return False
+    try:
+        expression = compile_pattern(pattern)
+    except PatternError:
+        return False
+    return bool(lines) and all(map(expression.search, lines))
 
 
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:

@@ -353,3 +353,11 @@ def test_nothing_done_with_the_items_of_the_call_is_a_failure_and_a_dry_run_is_n
 )
 def test_a_return_code_that_is_not_zero_is_an_error_where_only_a_sentence_stands_beside_it(value, outcome):
     assert _judge(value, "update_lot", lot="7").outcome == outcome
+
+
+def test_objects_one_below_the_other_are_a_batch():
+    failed = '{\n  "row": "row-7",\n  "error": "Missing required keys (sheet, range)"\n}'
+    assert _judge(f"{failed}\n{failed}", "get_rows", rows=["row-7"]).outcome == "invalid_arguments"
+    assert (
+        _judge(failed + '\n{\n  "row": "row-8",\n  "values": [1]\n}', "get_rows", rows=["row-7"]).outcome == "success"
+    )
