@@ -231,7 +231,8 @@ class ParsedAnswer:
         if not pieces and self.structured is not None:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
-        self.program_exit = program_exit(self.text, self.tail, self.body, self.arguments)
+        status = self.body if self.body is not None else self.structured
+        self.program_exit = program_exit(self.text, self.tail, status, self.arguments)
         if self.program_exit is None and runs_commands(self.arguments):
             self.text, self.tail = without_prompt(self.text), without_prompt(self.tail)
         self.flagged = opened.flagged
@@ -276,7 +277,12 @@ class ParsedAnswer:
         if marked and shown and _OF_THE_HOST.isdisjoint(causes_said(self.text[:300])):
             return ErrorReport(self.text, "exit")
         crashed = traceback_in(self.text, self.tail, self.arguments, self.tool)
-        return crashed or stopped_in(self.tail, self.arguments) or complaint_in(self.text, self.arguments, self.tool)
+        told = self.answer.is_error if isinstance(self.answer, ToolResult) else None
+        return (
+            crashed
+            or stopped_in(self.tail, self.arguments)
+            or complaint_in(self.text, self.arguments, self.tool, flagged=told)
+        )
 
     def _error_in_body(self, marked: bool) -> ErrorReport | None:
         """The failure that a JSON body is, once all that says nothing is taken out."""

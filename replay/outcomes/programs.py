@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from replay.outcomes.call_facts import (
     MAX_PROGRAM_LENGTH,
     PROGRAM_ARGUMENTS,
     ArgumentIndex,
+    filters_errors,
     holds_word,
     returns_content,
     runs_commands,
@@ -43,6 +45,23 @@ _LAST_WORDS = re.compile(
     r"|(?:Username|Password|Enter passphrase) for "
 )
 """How a program's last line says that it gave up."""
+_GIVES_UP = re.compile(
+    r"^(?:(?:[\w./\\@+-]{1,200}[:(]\d{1,6}(?:[:,]\d{1,6})?\)?: )?(?:fatal )?error(?: ?\[?[A-Z]{1,6}\d{2,6}\]?)?: \S"
+    r"|[\w./\\-]{1,200}\.go:\d{1,6}:\d{1,6}: |[\w./-]{1,200}\.rb:\d{1,6}:in "
+    r"|\*\* BUILD FAILED \*\*|(?:\[\w{1,7}\] )?BUILD FAIL(?:ED|URE)\b|Build FAILED\.|\[ERROR\] \S"
+    r"|Exception in thread \"|Error response from daemon: |[\d :-]{10,20}ERROR \d{3}: |[a-z][\w.-]{1,40}: error: "
+    r"|wget: unable to |error Command \"|Node\.js v\d+\.\d|The system cannot find the (?:file|path)\b"
+    r"|Try '[^'\n]{1,80} --help' for more information|No manual entry for |Failed to connect to bus"
+    r"|fatal: \[[^\]\n]{1,80}\]: (?:UNREACHABLE|FAILED)!| ! \[rejected\]|[A-Z]\w{2,40}NotFound: "
+    r"|[A-Z]\w{0,40}Error: [^\n]{0,400}\n {4}at \S)",
+    re.MULTILINE,
+)
+"""Lines that compilers, build tools and other programs write where they fail, and nowhere else."""
+_SHOWS_OTHERS = re.compile(
+    r"\b(?:git (?:-\S+ )*(?:log|show|diff|blame|status)|(?:docker|podman|kubectl|oc|pm2|fly|heroku)(?: \S+){0,2} logs?"
+    r"|journalctl|dmesg|history|gh run view)\b"
+)
+"""Of a command that shows what others wrote, or what there is."""
 _POWERSHELL_ERROR = re.compile(r"\+ FullyQualifiedErrorId : (?!NativeCommandError)\w")
 """What PowerShell writes below an error in any language; `NativeCommandError` is said of all that a program logs."""
 _PROMPT = re.compile(
@@ -90,21 +109,44 @@ def traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | No
     return ErrorReport(last, "exit") if TRACEBACK_LAST_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
 
 
-def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
-    """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
+def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None, *, flagged: bool | None) -> ErrorReport | None:
+    """The failure of a command without a status, whose few lines are all complaints, or which says that it gives up.
+
+    Args:
+        text: what it printed.
+        arguments: of the call.
+        tool: its description, where it is known.
+        flagged: what the recording says of the call; None where it says nothing.
+    """
     lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines or not runs_commands(arguments):
         return None
+    if len(lines) > 1 and _SAID_BY.match(lines[0]) and lines[1].casefold().startswith("usage: "):
+        return ErrorReport(lines[0], "exit")
     few = len(lines) < _FEW_LINES
     if returns_content(arguments, tool):
-        return ErrorReport(text, "exit") if few and all(map(_SHELL_COMPLAINS.match, lines)) else None
+        return ErrorReport(text, "exit") if few and _complain_of_themselves(lines, arguments) else None
     ends = (lines[0], lines[-1]) if few else (lines[-1],)
     gave_up = (
         _POWERSHELL_ERROR.search(text) is not None
         or any(map(_LAST_WORDS.match, ends))
         or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
     )
-    return ErrorReport(text, "exit") if gave_up or all_lines_complain(text, arguments) else None
+    if gave_up or all_lines_complain(text, arguments):
+        return ErrorReport(text, "exit")
+    shown = filters_errors(arguments) or searches(arguments) or any(map(_SHOWS_OTHERS.search, arguments.texts))
+    fails = flagged is None and not shown and _GIVES_UP.search(text[:MAX_LOOK] + "\n" + text[-MAX_LOOK:]) is not None
+    return ErrorReport(text, "exit") if fails else None
+
+
+def _complain_of_themselves(lines: Sequence[str], arguments: ArgumentIndex) -> bool:
+    """Whether each line is a shell's complaint, or that of the program with which the command begins."""
+    names = {value.split()[0] for value in arguments.texts if value.split()}
+    said = [_SAID_BY.match(line) for line in lines]
+    return all(
+        _SHELL_COMPLAINS.match(line) or (match is not None and match[1] in names)
+        for line, match in zip(lines, said, strict=True)
+    )
 
 
 def all_lines_complain(text: str, arguments: ArgumentIndex) -> bool:

@@ -100,3 +100,9 @@ def test_the_errors_of_large_apis_are_read_in_their_own_envelopes_and_their_data
     judged = _of_kinds("api_envelopes")
     assert len(judged) >= 75
     assert _misses(judged) == []
+
+
+def test_programs_without_a_status_are_read_by_how_each_says_that_it_gives_up() -> None:
+    judged = _of_kinds("program_outputs")
+    assert len(judged) >= 105
+    assert _misses(judged) == []
