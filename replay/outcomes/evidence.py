@@ -70,10 +70,8 @@ from replay.outcomes.sentences import (
     COUNTS,
     basis_of_text,
     counts_of,
-    is_stored_json,
-    is_stored_label,
-    shows_lines,
 )
+from replay.outcomes.stored_text import is_stored_json, is_stored_label, shows_lines
 from replay.records import (
     Answer,
     Call,

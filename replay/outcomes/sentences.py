@@ -30,7 +30,6 @@ from replay.outcomes.call_facts import (
 from replay.outcomes.codes import causes_in, causes_said, forms_in
 from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, no_such_thing
 from replay.outcomes.error_report import (
-    MAX_LOOK,
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
     TRACEBACK_LAST_LINE,
@@ -40,8 +39,8 @@ from replay.outcomes.error_report import (
 )
 from replay.outcomes.json_fields import is_nothing
 from replay.outcomes.residue import error_in_tail, read_json
+from replay.outcomes.stored_text import PATH, READ_FAILED, is_stored_text
 from replay.records import Tool
-from replay.safety.linear_regex import PatternError, compile_pattern
 
 COUNTS = re.compile(
     r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
@@ -59,8 +58,6 @@ _MAX_CLAUSE_LENGTH = 200
 _MAX_DENIAL_LENGTH = 240
 _MAX_OPENING = 200
 _MIN_WORDS = 3
-_OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
-"""Causes in a text of one line, which no file is likely to be."""
 _MAX_REFUSAL_LENGTH = 120
 _MAX_HEADINGS, _MAX_FIELDS = 3, 9
 _MAX_FOLDED = 3
@@ -106,24 +103,11 @@ _SHELL_ERROR = re.compile(
     r"|'[^'\n]{1,100}' is not recognized as",
     re.IGNORECASE,
 )
-_READ_FAILED = re.compile(
-    r"\W*(?:(?:failed|unable) to|could ?n[o']t|cannot|can't) "
-    r"(?:get|read|open|load|fetch|retrieve|find|access|parse|convert|extract|download|decode|resolve"
-    r"|list)\b|(?-i:E[A-Z]{3,14}: )",
-    re.IGNORECASE,
-)
-"""How a tool that reads something says that it could not."""
 _EXITED = re.compile(
     r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
-_DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
-_LINE_NUMBER = re.compile(r"\s{0,8}\d{1,6}(?:→|[:|-](?=\S)|\t)")
-"""What stands before a line of a file that is shown with its numbers."""
 _SAYS_NO = re.compile(r"\W*(?:in|not )valid(?:[:.,]|\W*$)", re.IGNORECASE)
-_ERROR_LABEL = re.compile(r"\W*error\W*:", re.IGNORECASE)
-_MIN_PATTERN = 4
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 _SHORT_REFUSAL = re.compile(
@@ -194,22 +178,6 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
     return int(done), int(failed)
 
 
-def shows_lines(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
-    """Whether a text is lines of a file: with their numbers, or each with what the call's expression looks for."""
-    if not (searches(arguments) or returns_content(arguments, tool)):
-        return False
-    if _LINE_NUMBER.match(text):
-        return True
-    lines, pattern = text[:MAX_LOOK].splitlines(), arguments.by_name.get("pattern", "")
-    if len(pattern) < _MIN_PATTERN or _ERROR_LABEL.match(text):
-        return False
-    try:
-        expression = compile_pattern(pattern)
-    except PatternError:
-        return False
-    return bool(lines) and all(map(expression.search, lines))
-
-
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
     """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence.
 
@@ -240,7 +208,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     if (
         (asked and searches(arguments))
         or filters_errors(arguments)
-        or (stores and _is_stored_text(text, said, arguments))
+        or (stores and is_stored_text(text, said, arguments))
     ):
         return None
     bad = not stores and (_ends_badly(stripped, line, arguments) or _names_a_code(stripped, arguments))
@@ -266,7 +234,7 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
     if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS) or says_the_verb(own, arguments):
         return _leaves_only_a_complaint(own, arguments)
     named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
-    failed = _READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
+    failed = READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
     return named or failed or _leaves_only_a_complaint(own, arguments)
 
 
@@ -359,7 +327,7 @@ def _is_report(
 ) -> bool:
     """Whether a short text that does not call itself an error is a report of a failure all the same."""
     lines = stripped.count("\n") + 1
-    paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
+    paragraphs = stores and "\n\n" in text.strip() and not READ_FAILED.match(stripped)
     doubts = _doubts_itself(stripped, said)
     a_state = " " not in stripped and stripped.isascii() and "opens-short" not in said
     if doubts or a_state or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
@@ -434,7 +402,7 @@ def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     """Whether the output of a program of which no exit code is known is nothing but its complaint."""
     shell = _SHELL_ERROR.match(stripped)
     if shell is not None and "not-found" in causes_said(shell[0]) and "\n" not in stripped:
-        return arguments.value_named_in(stripped) or not _PATH.search(stripped)
+        return arguments.value_named_in(stripped) or not PATH.search(stripped)
     if shell is not None:
         return True
     last = stripped.rsplit("\n", 1)[-1]
@@ -480,37 +448,3 @@ def _without_heading(text: str) -> str:
             break
         text = text[heading.end() :].lstrip()
     return text
-
-
-def _is_stored_text(text: str, said: frozenset[str], arguments: ArgumentIndex) -> bool:
-    """Whether an error-shaped answer of a tool that returns content is that content.
-
-    A server that reports a failure names what failed: an argument or its value, or the tool. Content names its own
-    things: other paths, several lines, the line break that ends a file.
-    """
-    if _names_the_call(text, arguments) or ("opens-sdk" in said and not text.endswith("\n")):
-        return False
-    if "\n" not in text and (_READ_FAILED.match(text) or causes_said(text[:MAX_LOOK]) & _OF_NO_CONTENT):
-        return False
-    several_lines = text.strip("\n").count("\n") > 1
-    report = "opens" in said or _READ_FAILED.match(text) or (not arguments.texts and "opens-short" in said)
-    return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not report
-
-
-def is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
-    """Whether an error-shaped JSON body of a tool that returns content is that content."""
-    if _names_the_call(message, arguments):
-        return False
-    return text.endswith("\n") or any(_DATA_FILE.search(value) for value in arguments.texts)
-
-
-def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
-    """Whether what a tool that returns content begins with a label of an error is that content."""
-    if _names_the_call(message, arguments):
-        return False
-    several_lines = text.strip("\n").count("\n") > 1
-    return bool(_PATH.search(message)) or text.endswith("\n") or several_lines
-
-
-def _names_the_call(text: str, arguments: ArgumentIndex) -> bool:
-    return arguments.value_named_in(text) or arguments.tool_named_in(text) or arguments.arguments_named_in(text)
