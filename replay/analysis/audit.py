@@ -265,7 +265,7 @@ def _mends(undecided: Sequence[UndecidedTask], runs: int) -> Iterator[Mend]:
 
 
 class _Cause(NamedTuple):
-    subject: Literal["server", "reference"]
+    subject: Literal["server", "sandbox", "reference"]
     name: str
     reason: str
     filter: str
@@ -281,7 +281,7 @@ def _causes(task: UndecidedTask) -> set[_Cause]:
 def _cause(fault: AuditedFault) -> _Cause:
     key = "server" if fault.server else "tool"
     chosen = f"{key}:{filter_value(fault.subject)} reason:{fault.reason} passed:no"
-    return _Cause("server", fault.subject, str(fault.reason), chosen)
+    return _Cause("sandbox" if fault.in_sandbox else "server", fault.subject, fault.cause, chosen)
 
 
 def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:
