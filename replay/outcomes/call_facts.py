@@ -63,6 +63,17 @@ class ArgumentIndex:
         """Whether a field of an answer, named in lower case, is an argument as it was sent: its name and its value."""
         return any(name.casefold() == key and value == part for name, value in self.by_name.items())
 
+    def explained_by(self, part: Any) -> bool:
+        """Whether a part of an answer has a text for arguments alone, by their names: `{"page": "must be >= 1"}`."""
+        return (
+            isinstance(part, dict)
+            and bool(part)
+            and all(
+                str(name).casefold() in self._folded_names and isinstance(text, str | list)
+                for name, text in part.items()
+            )
+        )
+
     def tool_named_in(self, text: str) -> bool:
         """Whether the text names the tool, or the call's name as written."""
         return any(len(name) > 1 and name in text for name in (self.tool_name, self.written_name))

@@ -20,7 +20,7 @@ _DENIES_A_VALUE = re.compile(
     r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
     re.IGNORECASE,
 )
-_NONE_OF = re.compile(r"\W*0 ?(?:/|(?:[^\W\d]{1,6} ){1,2}) ?([1-9]\d{0,6})\b")
+_NONE_OF = re.compile(r"\W*(?:[^\W\d]{2,15} )?0 ?(?:/|(?:[^\W\d]{1,6} ){1,2}) ?([1-9]\d{0,6})\b")
 NOT_A_LACK = (
     r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
     r"|longer)\b)"

@@ -38,8 +38,9 @@ from replay.outcomes.error_report import (
     server_is_unknown,
 )
 from replay.outcomes.json_fields import is_nothing
-from replay.outcomes.residue import error_in_tail
+from replay.outcomes.residue import error_in_tail, read_json
 from replay.records import Tool
+from replay.safety.linear_regex import PatternError, compile_pattern
 
 COUNTS = re.compile(
     r"\b(?P<done>\d{1,9}) (?:\w+ ){0,3}?(?:succeeded|successful|imported|created|updated|added|inserted|sent|ok"
@@ -60,7 +61,7 @@ _MIN_WORDS = 3
 _OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
 """Causes in a text of one line, which no file is likely to be."""
 _MAX_REFUSAL_LENGTH = 120
-_MAX_HEADINGS = 3
+_MAX_HEADINGS, _MAX_FIELDS = 3, 9
 _MAX_FOLDED = 3
 """Letters that one letter becomes where case is folded."""
 
@@ -117,6 +118,10 @@ _EXITED = re.compile(
 )
 _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
+_LINE_NUMBER = re.compile(r"\s{0,8}\d{1,6}(?:→|[:|-](?=\S)|\t)")
+"""What stands before a line of a file that is shown with its numbers."""
+_ERROR_LABEL = re.compile(r"\W*error\W*:", re.IGNORECASE)
+_MIN_PATTERN = 4
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 _SHORT_REFUSAL = re.compile(
@@ -154,8 +159,10 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
-_NAME_FIRST = re.compile(r"\A\s*(['\"`])(?P<name>[^'\"`\n]{1,80})\1(?=[ ,(])")
-"""A name in quotes with which a sentence begins: its words are none of the sentence's."""
+_QUOTED_NAME = re.compile(
+    r"\A\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])|(?<=[^,] )'[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)"
+)
+"""A name or a title in quotes: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
     """
@@ -185,6 +192,22 @@ def counts_of(match: re.Match[str]) -> tuple[int, int]:
     return int(done), int(failed)
 
 
+def shows_lines(text: str, arguments: ArgumentIndex, tool: Tool | None) -> bool:
+    """Whether a text is lines of a file: with their numbers, or each with what the call's expression looks for."""
+    if not (searches(arguments) or returns_content(arguments, tool)):
+        return False
+    if _LINE_NUMBER.match(text):
+        return True
+    lines, pattern = text[:MAX_LOOK].splitlines(), arguments.by_name.get("pattern", "")
+    if len(pattern) < _MIN_PATTERN or _ERROR_LABEL.match(text):
+        return False
+    try:
+        expression = compile_pattern(pattern)
+    except PatternError:
+        return False
+    return bool(lines) and all(map(expression.search, lines))
+
+
 def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, message: bool = False) -> Basis | None:
     """Whether an unflagged text is a report of a failure: by how it begins, or as a sentence.
 
@@ -194,14 +217,16 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         tool: its description, where it is known.
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
-    bare = _NAME_FIRST.sub("", _without_heading(text))
-    stripped = arguments.without_values(bare).strip()
+    headless = _without_heading(text)
+    bare = _QUOTED_NAME.sub("", headless)
+    stripped = _QUOTED_NAME.sub("", arguments.without_values(headless)).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
+    fields = not returns_content(arguments, tool) and _fields_report(text, arguments)
+    if unknown or fields or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -283,6 +308,15 @@ def _all_fields_deny(text: str) -> bool:
     return 0 < len(said) < len(values) and all("clause" in forms for forms in said)
 
 
+def _fields_report(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a few lines of fields are an error as an object of them would be: `status: error`, `message: ...`."""
+    lines = text.strip().splitlines()
+    if not 1 < len(lines) < _MAX_FIELDS or not all(map(_FIELD.match, lines)) or runs_commands(arguments):
+        return False
+    fields = ([part.strip() for part in line.split(":", 1)] for line in lines)
+    return read_json({name.casefold(): value for name, value in fields}, arguments).error is not None
+
+
 def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
     """Whether an answer is an error's status alone, and no column of that name, or a program's bad end."""
     return (line is not None and not queries_a_database(arguments)) or _EXITED.search(stripped[:300]) is not None
@@ -292,12 +326,20 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or _CELLS.search(stripped)):
         return True
-    if text.lstrip().startswith("```diff") or "\u2705" in text or "\u2713" in text or "\u2714" in text:
+    value = stripped.partition(":")[2].strip() if "\n" not in stripped else ""
+    if (
+        (value and is_nothing(value))
+        or text.lstrip().startswith("```diff")
+        or "\u2705" in text
+        or "\u2713" in text
+        or "\u2714" in text
+    ):
         return True
     done = _DONE.match(stripped)
     if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
-    if _DATA_START.match(_without_heading(text)) or says_the_verb(text, arguments):
+    xml_error = text.lstrip()[:1] == "<" and not said.isdisjoint(_OPENINGS)
+    if (_DATA_START.match(_without_heading(text)) and not xml_error) or says_the_verb(text, arguments):
         return True
     counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
