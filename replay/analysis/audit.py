@@ -118,11 +118,12 @@ def verified(found: Audit, again: Mapping[str, CallRow]) -> Audit:
     """
 
     def with_result(fault: AuditedFault) -> AuditedFault:
-        row = again.get(fault.call.full)
-        if row is None or row.replayed is None:
-            result: Verified = "cannot be repeated"
-        else:
-            result = "still there" if row.replayed is Outcome.INCONCLUSIVE else "gone"
+        trajectory = fault.call.full.rpartition(":")[0]
+        rows = [again.get(f"{trajectory}:{position}") for position in fault.positions]
+        outcomes = [row.replayed for row in rows if row is not None and row.replayed is not None]
+        result: Verified = "gone" if outcomes else "cannot be repeated"
+        if Outcome.INCONCLUSIVE in outcomes:
+            result = "still there"
         return fault.model_copy(update={"verified": result})
 
     tasks = (task.model_copy(update={"faults": tuple(map(with_result, task.faults))}) for task in found.undecided)

@@ -38,6 +38,7 @@ def environment_faults(context: TrajectoryContext, passed: bool | None) -> Itera
         if (reason := recorded_fault(row)) is not None
         and not own_doing(context, position, reason)
         and not _was_of_use(context, position)
+        and not requests.says_only_itself(position)
     }
     for outage in _outages(requests, failed):
         (reason, in_sandbox), row = failed[outage[0]], context.rows[outage[0]]

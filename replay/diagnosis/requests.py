@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from replay.dag.documents import answer_tree, as_json, leaves, resolve
 from replay.diagnosis.phrasing import listed
-from replay.diagnosis.sql import Statement, covered, statements_of
+from replay.diagnosis.sql import Statement, covered, reads_of_the_same, statements_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes.call_facts import ArgumentIndex, name_words, runs_commands
 from replay.records import Outcome, texts_of
@@ -177,20 +177,21 @@ class Requests:
         mine, theirs = (self[at].arguments.get(pointer) for at in (position, other))
         if mine == theirs or _TIMEOUT.search(pointer):
             return True
+        if mine and set(str(mine).splitlines()) <= set(str(theirs).splitlines()):
+            return True
         limit = _AMOUNT.search(pointer) or _CELLS.fullmatch(str(mine))
         return mine in self._aliases(other) if theirs is not None else limit is not None
 
     def _deals_with_the_same(self, position: str, other: str) -> bool:
         """Whether a call is about the same thing, by another tool or with other arguments."""
-        own, its = self[position], self[other]
+        own, its, few = self[position], self[other], self._few(position)
         if own.statements:
-            return False
-        if own.tool == its.tool and own.effect != "program":
-            text = "\n".join([its.text, *self._aliases(other)])
-            return self._covers(position, text) and not self._differs(position, other)
-        few = self._few(position)
-        held = bool(few) and own.effect == "reads" and all(holds(its.text, value) for value in few)
-        return self._is_another_way(position, other) and (held or self._covers(position, its.text))
+            alike = (reads_of_the_same(statement, its.statements) for statement in own.statements)
+            return own.nouns == its.nouns and all(alike)
+        text = "\n".join([its.text, *self._aliases(other)])
+        held = bool(few) and own.effect == "reads" and all(holds(text, value) for value in few)
+        same = held or self._covers(position, text)
+        return same and self._is_another_way(position, other) and not self._differs(position, other)
 
     def _lasting(self, position: str) -> tuple[Statement, ...]:
         """A call's statements, without those whose work a later one dropped."""
@@ -260,20 +261,24 @@ class Requests:
 
     def _shows_nothing(self, position: str) -> bool:
         """Whether an answer says that nothing was there, or a program no more than stands in it."""
-        if "empty" in self.context.rows[position].findings:
+        if "empty" in self.context.rows[position].findings or self.says_only_itself(position):
             return True
-        if self[position].effect == "program":
-            return self._words_of(position) <= words_in(self[position].text) | self._frame_of(self[position].tool)
         answer = self.context.answer(position)
         return answer is not None and all(value in ("", 0) for _, value in leaves(answer_tree(answer)))
 
-    def _frame_of(self, tool: str) -> frozenset[str]:
-        """The words of every answer of a tool that worked."""
-        good = [at for at, row in self.context.rows.items() if did_its_work(row) and self[at].tool == tool]
-        return frozenset.intersection(*map(self._words_of, good)) if len(good) > 1 else frozenset()
+    def says_only_itself(self, position: str) -> bool:
+        """Whether a program says no more than stands in it, and what every answer of its tool says that worked."""
+        own = self[position]
+        others = [self._said[at] for at, row in self.context.rows.items() if did_its_work(row) and at != position]
+        alike = [words for tool, words in others if tool == own.tool]
+        frame = frozenset.intersection(*alike) if alike else frozenset()
+        written = words_in(own.text.replace("\\n", " "))
+        return own.effect == "program" and self._said[position][1] <= written | frame
 
-    def _words_of(self, position: str) -> frozenset[str]:
-        return words_in(full_text(self.context, position))
+    @cached_property
+    def _said(self) -> dict[str, tuple[str, frozenset[str]]]:
+        """The tool of each call, and the words of its answer."""
+        return {at: (self[at].tool, words_in(full_text(self.context, at))) for at in self.context.rows}
 
 
 def did_its_work(row: CallRow) -> bool:

@@ -55,6 +55,11 @@ class AuditedFault(Record):
     """With `--verify`: what the same call gave when it was issued again."""
 
     @property
+    def positions(self) -> tuple[str, ...]:
+        """Of all its calls."""
+        return (self.call.call, *self.more)
+
+    @property
     def cause(self) -> str:
         """The reason in words."""
         return "lacking in the sandbox" if self.in_sandbox else str(self.reason)

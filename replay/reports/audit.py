@@ -213,7 +213,7 @@ def _chain(fault: AuditedFault) -> str:
     """`s3c1 and s5c1 github/search: rate-limited; the model gave up. No later call succeeded.`"""
     tool = fault.tool or "(no name)"
     verified = f" Issued again: {fault.verified}." if fault.verified else ""
-    calls = listed([fault.call.call, *fault.more])
+    calls = listed(fault.positions)
     return f"{calls} {tool}: {fault.cause}; the model {fault.then}. {fault.why}{verified}"
 
 

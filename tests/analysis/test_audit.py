@@ -331,13 +331,14 @@ def test_faults_are_verified_by_replaying_their_trajectories_on_the_fleet(
 
 def test_a_call_issued_again_is_gone_still_there_or_cannot_be_repeated(benchmark: Benchmark) -> None:
     for task in ("t1", "t2", "t3"):
-        benchmark.add("ada", task, [failed("f/read", READ, TIMED_OUT)], passed=False)
+        benchmark.add("ada", task, [failed("f/read", READ, TIMED_OUT)] * 2, passed=False)
     found = benchmark.audit()
     with Run.read(benchmark.path / "run.db") as run:
         rows = {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(run)}
     again = {
         "ada:t1:s1c1": rows["ada:t1:s1c1"].model_copy(update={"replayed": "success"}),
-        "ada:t2:s1c1": rows["ada:t2:s1c1"].model_copy(update={"replayed": rows["ada:t2:s1c1"].outcome}),
+        "ada:t2:s1c1": rows["ada:t2:s1c1"].model_copy(update={"replayed": "success"}),
+        "ada:t2:s2c1": rows["ada:t2:s2c1"].model_copy(update={"replayed": rows["ada:t2:s2c1"].outcome}),
     }
     results = [task.faults[0].verified for task in verified(found, again).undecided]
     assert results == ["gone", "still there", "cannot be repeated"]

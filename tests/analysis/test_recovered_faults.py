@@ -62,6 +62,28 @@ def test_a_statement_that_reads_got_nothing_by_one_that_writes_or_reads_less(tmp
     assert bearings(tmp_path, calls, ROWS) == {"s1c1": ("recovered", "s4c1 asked for the same and got it.")}
 
 
+def test_a_statement_that_reads_is_worked_around_by_one_that_reads_other_columns_and_not_by_a_count(
+    tmp_path: Path,
+) -> None:
+    calls = [
+        failed("execute_sql", sql("SELECT name, kind FROM found_indexes"), TIMED_OUT),
+        call("execute_sql", sql("SELECT COUNT(*) FROM found_indexes"), '[{"count": 2}]'),
+        call("execute_sql", sql("SELECT name FROM found_indexes LIMIT 9"), '[{"name": "first_idx"}]'),
+    ]
+    got = ("worked-around", "s3c1 dealt with the same in another way and was answered.")
+    assert bearings(tmp_path, calls, ROWS) == {"s1c1": got}
+
+
+def test_a_table_that_was_to_be_emptied_and_filled_again_was_so_by_delete_and_insert(tmp_path: Path) -> None:
+    calls = [
+        failed("execute_sql", sql(f"TRUNCATE found_indexes; {row('first_idx')['query']}"), TIMED_OUT),
+        call("execute_sql", sql("DELETE FROM found_indexes"), "[]"),
+        call("execute_sql", row("first_idx"), "[]"),
+    ]
+    got = ("recovered", "s2c1 and s3c1 asked for all of it and got it.")
+    assert bearings(tmp_path, calls, ROWS) == {"s1c1": got}
+
+
 def test_statements_that_were_made_one_by_one_later_recover_the_one_that_made_all(tmp_path: Path) -> None:
     calls = [
         failed(
@@ -118,6 +140,24 @@ def test_a_program_that_says_only_what_stands_in_it_did_not_deal_with_the_file_t
     ]
     got = ("worked-around", "s3c1 dealt with the same in another way and was answered.")
     assert bearings(tmp_path, calls, "What was the turnover?") == {"s1c1": got}
+
+
+def test_a_failure_that_a_program_tells_in_its_own_words_is_none_of_the_environment(tmp_path: Path) -> None:
+    code = "if not token:\n    print('Error: 401 Unauthorized, no token')\n    sys.exit(1)"
+    calls = [
+        call("python/execute", {"code": "print(40 + 2)"}, "STDOUT 42 return code: 0"),
+        failed("python/execute", {"code": code}, "STDOUT Error: 401 Unauthorized, no token return code: 1"),
+    ]
+    assert bearings(tmp_path, calls, "Write the page.") == {}
+
+
+def test_a_program_that_has_every_line_of_the_one_that_failed_asks_for_the_same(tmp_path: Path) -> None:
+    code = "import mysql\nprint(mysql.tables('cars'))"
+    calls = [
+        failed("python/execute", {"code": code}, "ModuleNotFoundError: No module named 'mysql'\nreturn code: 1"),
+        call("python/execute", {"code": f"{code}\nprint('all')"}, "drivers, races"),
+    ]
+    assert bearings(tmp_path, calls, "Which cars?") == {"s1c1": ("recovered", "s2c1 asked for the same and got it.")}
 
 
 def test_a_program_says_what_the_script_says_that_it_runs(tmp_path: Path) -> None:

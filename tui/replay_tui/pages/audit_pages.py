@@ -17,7 +17,7 @@ def run_page(run: AuditedRun, faults: Sequence[AuditedFault], width: int, styles
     doubt = f"undecided: {DOUBTS[run.doubt]}" if run.doubt else "decided as it was reported"
     writer.prose(f"{run.model}, reported: {REPORTED[run.passed]}; {doubt}", styles.dim)
     for fault in faults:
-        calls, bearing = listed([fault.call.call, *fault.more]), NUMBERS[fault.bearing]
+        calls, bearing = listed(fault.positions), NUMBERS[fault.bearing]
         writer.heading(f"{calls} {fault.tool or '(no name)'}", f"{fault.cause}, {bearing}")
         writer.prose(fault.message)
         after = f"; {counted(len(fault.dependents), 'call')} depend on it" if fault.dependents else ""
