@@ -120,10 +120,9 @@ def verified(found: Audit, again: Mapping[str, CallRow]) -> Audit:
     def with_result(fault: AuditedFault) -> AuditedFault:
         trajectory = fault.call.full.rpartition(":")[0]
         rows = [again.get(f"{trajectory}:{position}") for position in fault.positions]
-        outcomes = [row.replayed for row in rows if row is not None and row.replayed is not None]
-        result: Verified = "gone" if outcomes else "cannot be repeated"
-        if Outcome.INCONCLUSIVE in outcomes:
-            result = "still there"
+        outcomes = {row.replayed for row in rows if row is not None} - {None}
+        last: Verified = "gone" if outcomes else "cannot be repeated"
+        result: Verified = "still there" if Outcome.INCONCLUSIVE in outcomes else last
         return fault.model_copy(update={"verified": result})
 
     tasks = (task.model_copy(update={"faults": tuple(map(with_result, task.faults))}) for task in found.undecided)

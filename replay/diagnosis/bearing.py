@@ -70,7 +70,7 @@ def _outages(requests: Requests, failed: Mapping[str, object]) -> list[list[str]
             outage = running.setdefault((row.server, failed[position]), [])
             outages += [outage] * (not outage)
             outage.append(position)
-        elif did_its_work(row):
+        elif running and did_its_work(row):
             tool = requests[position].tool
             running = {key: own for key, own in running.items() if all(requests[at].tool != tool for at in own)}
     return outages

@@ -268,17 +268,17 @@ class Requests:
 
     def says_only_itself(self, position: str) -> bool:
         """Whether a program says no more than stands in it, and what every answer of its tool says that worked."""
-        own = self[position]
-        others = [self._said[at] for at, row in self.context.rows.items() if did_its_work(row) and at != position]
-        alike = [words for tool, words in others if tool == own.tool]
-        frame = frozenset.intersection(*alike) if alike else frozenset()
-        written = words_in(own.text.replace("\\n", " "))
-        return own.effect == "program" and self._said[position][1] <= written | frame
+        own, rows = self[position], self.context.rows
+        if own.effect != "program":
+            return False
+        good = [at for at, row in rows.items() if did_its_work(row) and self[at].tool == own.tool and at != position]
+        frame = frozenset.intersection(*map(self._said.__getitem__, good)) if good else frozenset()
+        return self._said[position] <= words_in(own.text.replace("\\n", " ")) | frame
 
     @cached_property
-    def _said(self) -> dict[str, tuple[str, frozenset[str]]]:
-        """The tool of each call, and the words of its answer."""
-        return {at: (self[at].tool, words_in(full_text(self.context, at))) for at in self.context.rows}
+    def _said(self) -> dict[str, frozenset[str]]:
+        """The words of each answer."""
+        return {position: words_in(full_text(self.context, position)) for position in self.context.rows}
 
 
 def did_its_work(row: CallRow) -> bool:
