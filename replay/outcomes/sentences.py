@@ -13,6 +13,7 @@ from replay.outcomes.call_facts import (
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
+    asks_for_a_state,
     asks_yes_or_no,
     changes_something,
     filters_errors,
@@ -74,8 +75,8 @@ CAUSES = frozenset(
 """What makes a failure of one short line, where the tool neither returns stored text nor searches it."""
 
 _STATUS_OR_ERROR_LINE = re.compile(
-    r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
-    r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
+    r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api|upstream|backend|gateway)"
+    r"(?: (?:http|status|code|error|failed|with|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
     r"|\S{1,100} (?:[-=]>|→) [45]\d\d\W?\Z"
     r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
     re.IGNORECASE,
@@ -120,6 +121,7 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
 _DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"\s{0,8}\d{1,6}(?:→|[:|-](?=\S)|\t)")
 """What stands before a line of a file that is shown with its numbers."""
+_SAYS_NO = re.compile(r"\W*(?:in|not )valid(?:[:.,]|\W*$)", re.IGNORECASE)
 _ERROR_LABEL = re.compile(r"\W*error\W*:", re.IGNORECASE)
 _MIN_PATTERN = 4
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
@@ -339,7 +341,8 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
     xml_error = text.lstrip()[:1] == "<" and not said.isdisjoint(_OPENINGS)
-    if (_DATA_START.match(_without_heading(text)) and not xml_error) or says_the_verb(text, arguments):
+    is_data = _DATA_START.match(_without_heading(text)) and not text.startswith(arguments.texts)
+    if (is_data and not xml_error) or says_the_verb(text, arguments):
         return True
     counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
@@ -363,7 +366,8 @@ def _is_report(
         return doubts
     if "opens-short" in said:
         of_a_writer = answers_in_prose(arguments) and not message and _FIRST_PERSON.match(stripped) is not None
-        return not of_a_writer and not (searches(arguments) and "nothing" in said)
+        says_no = asks_yes_or_no(arguments) and _SAYS_NO.match(stripped) is not None
+        return not (of_a_writer or says_no) and not (searches(arguments) and "nothing" in said)
     first = _FIRST_SENTENCE.split(stripped, maxsplit=1)[0]
     if len(stripped) <= _MAX_CLAUSE_LENGTH and lines == 1:
         first = stripped
@@ -394,7 +398,10 @@ def _denies(
 ) -> bool:
     """Whether a sentence denies what was asked: by a clause, a cause, or the words of refusal in a short answer."""
     short_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
-    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(CAUSES)
+    causes = causes_said(stripped)
+    if asks_for_a_state(arguments) and arguments.value_named_in(text) and "not-found" not in causes:
+        return False
+    by_cause = short_line and not prose and not causes.isdisjoint(CAUSES)
     if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
