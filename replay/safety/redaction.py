@@ -174,7 +174,7 @@ class Redactor:
         from pydantic import BaseModel  # not at the top: `--help` takes out secrets too, and is quick
 
         if isinstance(value, BaseModel):
-            return self._record(value, dumped)
+            return dumped if self._is_clean(dumped) else self._record(value, dumped)
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
             return [self._field(item, inner, types) for item, inner in zip(value, dumped, strict=True)]
         if Any in types or str in types:
@@ -183,7 +183,7 @@ class Redactor:
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
-        return not self._patterns and self._is_clean_text(encode(value))
+        return not self._patterns and self._further is None and self._is_clean_text(encode(value))
 
     def _is_clean_text(self, text: bytes) -> bool:
         known = pattern_of(self._secrets)
@@ -277,7 +277,8 @@ def _named_keys(value: Any) -> Iterator[str]:
                 yield from _named_keys(item)
         case list() | tuple():
             for item in value:
-                yield from _named_keys(item)
+                if not isinstance(item, dict) or may_hold_secret(encode(item)):
+                    yield from _named_keys(item)
 
 
 def _is_key(text: str) -> bool:
