@@ -11,6 +11,8 @@ from functools import cache
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
+import pydantic_core
+
 from replay.errors import UsageError
 from replay.json_values import encode, without_lone_surrogates
 from replay.safety.secret_patterns import (
@@ -157,7 +159,7 @@ class Redactor:
     def clean_record_text(self, record: Record) -> bytes | None:
         """A record as JSON text; None where something in it may be a secret, or cannot be written so."""
         try:
-            text = record.model_dump_json(exclude_none=True).encode()
+            text = pydantic_core.to_json(record, exclude_none=True)
         except ValueError:  # halves of surrogate pairs
             return None
         return text if self._is_clean_text(text) else None
