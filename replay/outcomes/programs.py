@@ -83,8 +83,10 @@ def traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | No
 
 def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
     """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
+    if not runs_commands(arguments) or returns_content(arguments, tool):
+        return None
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    if not lines or not runs_commands(arguments) or returns_content(arguments, tool):
+    if not lines:
         return None
     few = len(lines) < _FEW_LINES
     ends = (lines[0], lines[-1]) if few else (lines[-1],)
