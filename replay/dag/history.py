@@ -249,7 +249,7 @@ def rewrites(call: Call, maker: Call) -> bool:
 
 def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
     """Pointer and value of each output path or name in a call's arguments."""
-    words, runs_programs = words_of_tool(call), _PROGRAM_TOOL.search(call.name or "")
+    words = words_of_tool(call)
     for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
         if not isinstance(value, str):
             continue
@@ -259,8 +259,13 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
                 yield pointer_of(path), text.rstrip("/")
         elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(path), words):
             yield pointer_of(path), text
-        elif runs_programs and _writes_files(value):
+        elif _runs_programs(call.name or "") and _writes_files(value):
             yield from ((pointer_of(path), made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
+
+
+@lru_cache(maxsize=1024)
+def _runs_programs(tool: str) -> bool:
+    return _PROGRAM_TOOL.search(tool) is not None
 
 
 @lru_cache(maxsize=64)
