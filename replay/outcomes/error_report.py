@@ -169,7 +169,8 @@ def server_is_unknown(text: str, arguments: ArgumentIndex, server: str = "") -> 
         arguments: of the call, with its name as written.
         server: the server that the name was read as, where it is known.
     """
-    match = _SERVER_UNKNOWN.search(text[:MAX_SENTENCE_LENGTH])
+    text = text[:MAX_SENTENCE_LENGTH]
+    match = _SERVER_UNKNOWN.search(text) if "server" in text.casefold() else None
     name = next(filter(None, match.groups()), "").rstrip(".:'\"`") if match else ""
     if not name:
         return False

@@ -118,8 +118,10 @@ def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None, *, flag
         tool: its description, where it is known.
         flagged: what the recording says of the call; None where it says nothing.
     """
+    if not runs_commands(arguments):
+        return None
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    if not lines or not runs_commands(arguments):
+    if not lines:
         return None
     if len(lines) > 1 and _SAID_BY.match(lines[0]) and lines[1].casefold().startswith("usage: "):
         return ErrorReport(lines[0], "exit")
