@@ -149,7 +149,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
                 "tool": qualified_name(group.server, group.tool) or "(no name)",
                 "id": group.example,
                 "call": example(group.example_file, group.example_trajectory, group.example_call),
-                "says": cut(group.example_message, 240),
+                "says": cut(group.said, 240),
             }
             for group in summary.failures
         ],

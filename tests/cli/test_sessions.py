@@ -79,6 +79,20 @@ def test_what_failed_stands_by_server_by_tool_and_cause_with_the_command_that_ex
     assert "nothing leaves this machine" in done.stderr
 
 
+def test_an_example_is_the_commonest_and_says_of_how_many_calls_it_is(home: Path) -> None:
+    answers = ["Exit code 1\nsh: parse error near `('", *["Exit code 1\nKeyError: 'Student ID'"] * 2]
+    single = [("Read", f"<tool_use_error>File does not exist: {name}</tool_use_error>", True) for name in "ab"]
+    session = claude_session(*(("Bash", answer, True) for answer in answers), *single)
+    (home / ".claude/projects/shop/one.jsonl").write_text(session)
+
+    bash, read = [line for line in replay_here().stdout.splitlines() if line.startswith(("  Bash, ", "  Read, "))]
+
+    assert bash.startswith("  Bash, 3 times ")
+    assert ": 2 of 3: " in bash
+    assert "KeyError: 'Student ID'" in bash
+    assert read.startswith("  Read, 2 times not found: for example: ")
+
+
 def test_a_home_without_sessions_says_what_to_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     done = replay_here()
