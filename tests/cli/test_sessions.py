@@ -75,7 +75,7 @@ def test_what_failed_stands_by_server_by_tool_and_cause_with_the_command_that_ex
     command = next(line for line in done.stdout.splitlines() if line.startswith("      replay report --call"))
     report = replay_here(*command.split()[1:])
     assert (report.returncode, "ENOENT" in report.stdout) == (0, True)
-    assert f"read {home}/.claude/projects: 1 sessions of Claude Code" in done.stderr
+    assert f"read {home}/.claude/projects: 1 session of Claude Code" in done.stderr
     assert "nothing leaves this machine" in done.stderr
 
 
