@@ -255,7 +255,8 @@ def test_a_task_that_flips_tells_the_call_at_which_its_runs_part(benchmark: Benc
     benchmark.add("ada", "t1-1", [listed, bad], passed=False, task={"id": "t1"})
     found = benchmark.audit()
     [parting] = found.partings
-    assert (parting.task, parting.why) == ("t1", "The first was judged success, the second not found.")
+    why = "Both call f/read; t1-0's call was judged success, t1-1's not found."
+    assert (parting.task, parting.why) == ("t1", why)
     assert (parting.first.call, parting.second.call) == ("s1c1", "s2c1")
     assert "ada:t1-1: s2c1 f/read (not found)" in render(found, "text", 400)
 
@@ -268,7 +269,8 @@ def test_values_that_came_from_other_answers_are_no_difference_where_their_calls
         last = call("shop/ship", {"id": drawn}, "shipped") if passed else call("shop/void", {"id": drawn}, "gone")
         benchmark.add(model, f"t1-{model}", [*calls, last], passed=passed, task={"id": "t1"})
     [parting] = benchmark.audit().partings
-    assert (parting.first.call, parting.why) == ("s3c1", "Each makes a call of its own.")
+    why = "ada calls shop/ship (s3c1); bob calls shop/void (s3c1) there."
+    assert (parting.first.call, parting.why) == ("s3c1", why)
 
 
 def test_without_reported_success_the_faults_are_still_counted(benchmark: Benchmark) -> None:
