@@ -115,7 +115,8 @@ def _names(sides: Sides) -> tuple[str, str]:
         return one_line(first.id, 60), one_line(second.id, 60)
     passed = [trajectory.reported is not None and trajectory.reported.passed for trajectory in (first, second)]
     if set(passed) == {True, False}:
-        return ("the run that passed", "the one that was lost")[:: 1 if passed[0] else -1]
+        won, lost = "the run that passed", "the one that was lost"
+        return (won, lost) if passed[0] else (lost, won)
     return "the first run", "the second"
 
 
