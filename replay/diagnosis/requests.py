@@ -117,7 +117,7 @@ class Requests:
     @cached_property
     def question_words(self) -> frozenset[str]:
         """The words of the task."""
-        return words_in(self.question)
+        return text_words(self.question)
 
     def successes_alike(self, position: str) -> list[str]:
         """The calls that may have got what a call wants: none that only reads for one that writes, or the other way
@@ -229,7 +229,7 @@ class Requests:
         wanted |= {value for value in own.values if holds(self.question, value)}
         if not (wanted or words):
             return False
-        return all(holds(text, value) for value in wanted) and len(words & words_in(text)) >= MIN_NAMED * len(words)
+        return all(holds(text, value) for value in wanted) and len(words & text_words(text)) >= MIN_NAMED * len(words)
 
     def _few(self, position: str) -> set[str]:
         most = max(_FEW, len(self.context.calls) // 2)
@@ -273,12 +273,12 @@ class Requests:
             return False
         good = [at for at, row in rows.items() if did_its_work(row) and self[at].tool == own.tool and at != position]
         frame = frozenset.intersection(*map(self._said.__getitem__, good)) if good else frozenset()
-        return self._said[position] <= words_in(own.text.replace("\\n", " ")) | frame
+        return self._said[position] <= text_words(own.text.replace("\\n", " ")) | frame
 
     @cached_property
     def _said(self) -> dict[str, frozenset[str]]:
         """The words of each answer."""
-        return {position: words_in(full_text(self.context, position)) for position in self.context.rows}
+        return {position: text_words(full_text(self.context, position)) for position in self.context.rows}
 
 
 def did_its_work(row: CallRow) -> bool:
@@ -291,7 +291,7 @@ def question_of(context: TrajectoryContext) -> str:
     return context.trajectory.task.question or ""
 
 
-def words_in(text: str) -> frozenset[str]:
+def text_words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(_WORD.findall(text.casefold()))
 
@@ -331,7 +331,7 @@ def _request(context: TrajectoryContext, position: str) -> Request:
         statements=statements,
         whole=frozenset(_document(value) for value in values if value in texts or f"{value}/" in texts),
         values=frozenset(values | names | {text for text in texts if " " in text and len(text) <= _MAX_PHRASE}),
-        words=frozenset(word for text in said for word in words_in(text)),
+        words=frozenset(word for text in said for word in text_words(text)),
         text="\n".join(texts),
     )
 
