@@ -9,7 +9,7 @@ from typing import Final
 
 from replay.diagnosis.own_doing import own_doing
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
-from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, words_in
+from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, text_words
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes import answer_rules
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical
@@ -210,10 +210,10 @@ def _named_by_task(requests: Requests, position: str) -> str | None:
     for value in sorted(_names_of(requests, position), key=lambda value: (-len(value), value)):
         if holds(requests.question, value) and not holds(got, value):
             return value
-    missing = (own.words & words) - words_in(got)
+    missing = (own.words & words) - text_words(got)
     for text in map(str, () if own.statements else own.arguments.values()):
-        said = words_in(text) & own.words
-        if said & missing and len(said & words) >= MIN_NAMED * len(words_in(text)):
+        said = text_words(text) & own.words
+        if said & missing and len(said & words) >= MIN_NAMED * len(text_words(text)):
             return text
     return None
 
@@ -230,8 +230,8 @@ def _picked_by_task(requests: Requests, position: str) -> str | None:
     for edge in requests.context.graph.into(position):
         records = re.split(r"\n|\}\s*,\s*\{", full_text(requests.context, edge.producer))
         own = [record for record in records if str(edge.value) in record]
-        others = words_in("\n".join(record for record in records if record not in own))
-        picked = (requests.question_words & words_in("\n".join(own))) - others
+        others = text_words("\n".join(record for record in records if record not in own))
+        picked = (requests.question_words & text_words("\n".join(own))) - others
         if picked and others and max(map(len, records)) <= _MAX_ENTRY:
             return min(picked)
     return None
