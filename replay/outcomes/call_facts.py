@@ -51,7 +51,7 @@ class ArgumentIndex:
         values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
         strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
         self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
-        self._numbers = tuple(value for value in values if not isinstance(value, str))
+        self.numbers = tuple(value for value in values if not isinstance(value, str))
 
     def repeats_argument(self, key: str, part: Any) -> bool:
         """Whether a field of an answer only repeats an argument: by its name, or by a value of some length."""
@@ -116,12 +116,12 @@ class ArgumentIndex:
             holds_quoted(text, value) or _stands_alone(text, value) for value in short
         ):
             return True
-        return any(holds_number(text, number) for number in self._numbers)
+        return any(holds_number(text, number) for number in self.numbers)
 
     def number_named_in(self, text: str) -> bool:
         """Whether the text holds a number among the argument values, be it written as a string."""
         written = (value for value in self.texts if re.fullmatch(r"-?\d+(?:\.\d+)?", value))
-        return any(holds_number(text, number) for number in (*self._numbers, *written))
+        return any(holds_number(text, number) for number in (*self.numbers, *written))
 
     def value_told_of_in(self, text: str) -> bool:
         """Whether a sentence tells of a value: holds one of one short word, and not as the label before a colon."""
@@ -133,7 +133,7 @@ class ArgumentIndex:
                 for value in values
                 if not re.search(r"[/\\]", value)
             )
-            or any(holds_number(text, number) for number in self._numbers if abs(number) > _MAX_COMMON)
+            or any(holds_number(text, number) for number in self.numbers if abs(number) > _MAX_COMMON)
         )
 
     def value_quoted_in(self, text: str) -> bool:

@@ -45,12 +45,11 @@ def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
     if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
         return True
     folded = head.casefold()
-    named = (
-        value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME and value.casefold() in folded
-    )
+    words = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    named = [value for value in (*words, *map(str, arguments.numbers)) if value.casefold() in folded]
     return any(
         re.search(
-            rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
+            rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`#]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
         )
         for value in named
     )

@@ -43,7 +43,7 @@ from replay.outcomes.error_report import (
     report_of_rpc,
     stopped_in,
 )
-from replay.outcomes.json_fields import is_nothing, scalars
+from replay.outcomes.json_fields import in_words, is_nothing, scalars
 from replay.outcomes.literals import structure_in
 from replay.outcomes.programs import (
     ProgramExit,
@@ -100,8 +100,6 @@ _COMPLAINING_LINE = re.compile(
 )
 _QUOTES = re.compile(r"\n\s*(?:string|text|input|content|pattern|query|received|value): ", re.IGNORECASE)
 """From here on a report quotes what the call brought, which may say anything."""
-_CODE_OF_WORDS = re.compile(r"[a-z]+(?:_[a-z]+)+")
-"""A code that says in words what is wrong, `no_such_room`, and is all that is said."""
 _MAX_LEAVES, _MAX_ENDS, _MAX_LINE = 200, 3, 300
 _MIN_CUT = 2_000
 """Characters from which on JSON that does not end may have been cut off by who recorded it."""
@@ -177,8 +175,7 @@ class ParsedAnswer:
             return frozenset()
         text = decisive_part(error)  # of which a program is quoted that the call brought
         text = self.arguments.without_values(text) if runs_commands(self.arguments) else text
-        if _CODE_OF_WORDS.fullmatch(text):
-            text = text.replace("_", " ")
+        text = in_words(text)
         quoted = _QUOTES.search(text) if error.basis != "exit" else None
         return causes_said(text[: quoted.start()] if quoted else text)
 

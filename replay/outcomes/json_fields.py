@@ -110,6 +110,7 @@ SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
 _STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
 _CODE_WORD = re.compile(r"[A-Z][A-Z_]{3,40}")
 """A code that is a word: `TAKEN`, `NO_SUCH_SLOT`."""
+_CODE_OF_WORDS = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _ERROR_NAME = re.compile(r"[a-z](?:Error|Exception)\Z")
 _ERROR_KEY_END = re.compile(r"_errors?$")
 _ERROR_KEY = re.compile(
@@ -304,6 +305,11 @@ def message_of(body: JsonObject, error: Any) -> str:
         *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
     ]
     return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
+
+
+def in_words(text: str) -> str:
+    """A code that says in words what is wrong, `no_such_room`, as those words; any other text as it is."""
+    return text.replace("_", " ") if _CODE_OF_WORDS.fullmatch(text) else text
 
 
 def strings_in(part: Any, depth: int = 0) -> Iterator[str]:

@@ -38,6 +38,7 @@ from replay.outcomes.json_fields import (
     fails_without_an_id,
     folded_keys,
     has_payload,
+    in_words,
     is_bare_envelope,
     is_nothing,
     message_of,
@@ -66,7 +67,8 @@ _DONE_KEY = re.compile(
     r"(?:_?count|_?rows|_?items|_?ids)?"
 )
 _FAILED_KEY = re.compile(
-    r"(?:num_|n_|total_)?(?:failed|failures|failure|rejected|errors|errored|error|not_?found|invalid)"
+    r"(?:num_|n_|total_)?(?:failed|failures|failure|rejected|errors|errored|error|not_?found|invalid|refused|declined"
+    r"|problems?|not_[a-z]+ed)"
     r"(?:_?count|_?rows|_?items|_?ids)?"
 )
 _NOT_FOUND = re.compile(
@@ -322,9 +324,14 @@ def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex, words: int) 
     texts = [[text for text in item.values() if isinstance(text, str)] for item in part if isinstance(item, dict)]
     named = [next((text for text in own if text in arguments.texts), None) for own in texts]
     told = [
-        next((text for text in own if len(text.split()) >= words and text not in arguments.texts), None)
+        max(
+            (in_words(text) for text in own if text not in arguments.texts),
+            key=lambda text: len(text.split()),
+            default="",
+        )
         for own in texts
     ]
+    told = [text if len(text.split()) >= words else "" for text in told]
     reasons = [f"{text}: {item}" for text, item in zip(told, named, strict=True) if text and item]
     return reasons if len(reasons) == len(part) else []
 

@@ -140,6 +140,15 @@ def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(valu
             {"locked": False, "comments": 0, "labels": [{"name": "new", "description": "For a beginner"}]},
             "success",
         ),
+        ("mend", {"ids": ["b-12"]}, {"mended": 0, "not_mended": 1, "notes": [], "problems": ["b-12: worn out"]}, "in"),
+        (
+            "verify_ids",
+            {"ids": ["b-12"]},
+            {"checked": 0, "items": [{"id": "b-12", "result": "unknown_bike"}]},
+            "not_found",
+        ),
+        ("mend", {"bike": 12}, "There's no bike #12.", "not_found"),
+        ("mend", {"bike": 12}, "Tours are a paid feature: set BIKES_TOKEN in the env of this server.", "inconclusive"),
         ("plan", {"day": "2025-09-12"}, "We are open in May; 2025-09-12 is not in it. Plan unchanged.", "in"),
     ],
 )
