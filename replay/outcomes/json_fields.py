@@ -239,9 +239,10 @@ def _is_refused_by_code(body: JsonObject) -> bool:
 def _is_refused_by_return_code(body: JsonObject) -> bool:
     """Whether a body has a return code that is not zero and, beside it, one sentence and nothing else."""
     code = next((body[key] for key in _RETURN_CODES if key in body), 0)
+    if type(code) is not int or code in SUCCESS_CODES - {1}:
+        return False
     beside = [part for key, part in body.items() if key not in _RETURN_CODES and not is_nothing(part)]
-    sentence = len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
-    return sentence and type(code) is int and code not in SUCCESS_CODES - {1}
+    return len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
 
 
 def is_bare_envelope(body: JsonObject) -> bool:
