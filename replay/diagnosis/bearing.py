@@ -179,7 +179,7 @@ def _ways_to_a_loss(requests: Requests, position: str, dependents: Sequence[str]
 def _never_answered(requests: Requests, position: str, others: Sequence[str]) -> str | None:
     """That the same tool was asked in other calls as well, and never did what it is there for."""
     rows = requests.context.rows
-    again = [at for at in others if at != position and rows[at].tool == rows[position].tool]
+    again = [at for at in others if at != position and requests[at].tool == requests[position].tool]
     if not again or any(_answered(rows[at]) or requests.got(at) for at in again):
         return None
     return f"The same tool was asked {counted(len(again), 'more time')} and never answered."

@@ -40,6 +40,7 @@ _NO_NOUNS: Final = _READING.union(
 )
 _MAKING: Final = frozenset(["create", "push", "put", "save", "upload", "write"])
 """Of a tool that writes the whole of a thing."""
+_COUNT: Final = re.compile(r"(?:count|total)$", re.IGNORECASE)
 _ACTION: Final = re.compile(r"/(?:action|function|method|operation|tool)(?:_?name)?$", re.IGNORECASE)
 """An argument by which a tool that does many things is told which."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][\w.-]{1,60}")
@@ -264,7 +265,10 @@ class Requests:
         if "empty" in self.context.rows[position].findings or self.says_only_itself(position):
             return True
         answer = self.context.answer(position)
-        return answer is not None and all(value in ("", 0) for _, value in leaves(answer_tree(answer)))
+        found = dict(leaves(answer_tree(answer))) if answer is not None else {}
+        none = [at.rpartition("/")[0] for at, value in found.items() if value == 0 and _COUNT.search(at)]
+        beside = [value for at, value in found.items() if any(at.startswith(f"{part}/") for part in none)]
+        return answer is not None and all(value in ("", 0) for value in beside or found.values())
 
     def says_only_itself(self, position: str) -> bool:
         """Whether a program says no more than stands in it, and what every answer of its tool says that worked."""

@@ -283,3 +283,22 @@ def test_an_answer_that_later_calls_took_values_from_is_no_fault(tmp_path: Path)
 )
 def test_a_statement_is_known_by_its_verb(text: str, verbs: list[str]) -> None:
     assert [statement.verb for statement in statements_of(text)] == verbs
+
+
+def test_an_action_that_never_answered_lies_on_the_way_whatever_its_gateway_answered_of_others(tmp_path: Path) -> None:
+    def act(action: str, params: str, said: str) -> Step:
+        return call("act", {"action_name": action, "params": params}, said)
+
+    nothing = (
+        '{"server_name": "hub", "action_name": "commits", "result": {"success": true, "data": {"total_count": 0}}}'
+    )
+    calls = [
+        act("get_content", '{"path": "CAIRNS.md"}', CRASHED),
+        act("get_content", '{"path": "CAIRNS.md", "ref": "main"}', CRASHED),
+        act("commits", '{"q": "CAIRNS.md"}', nothing),
+        act("list_tags", "{}", '[{"name": "v1.0"}]'),
+    ]
+    found = bearings(tmp_path, calls, "Which commit added the part on cairns to CAIRNS.md?")
+    assert found == {"s1c1": ("on-path", "The same tool was asked 1 more time and never answered.")}
+    found = bearings(tmp_path, [calls[0], *calls[2:]], "Which commit added the part on cairns to CAIRNS.md?")
+    assert found["s1c1"][0] == "on-path"
