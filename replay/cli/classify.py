@@ -178,8 +178,7 @@ def classify(
         labels=_labels(fleet),
     )
     with _open_run(run_path, fresh, fleet) as run:
-        _check_only(run, options)
-        _remember(run, fleet, options, names)
+        _begin(run, fleet, options, names)
         run_in_order(judge_with_progress, run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
@@ -248,10 +247,15 @@ def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, 
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
 
 
-def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
-    """Keep what the run is made with, for the commands that reports print."""
+def _begin(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
+    """Keep what the run is made with, for the commands that reports print, once it may be judged so.
+
+    Raises:
+        UsageError: the run holds verdicts that would be dropped.
+    """
     from replay.runfile.run_command import RunCommand, save_command
 
+    _check_only(run, options)
     command = RunCommand(
         servers=str(fleet.path.absolute()) if fleet else None,
         allow_effects=tuple(sorted(options.allow_effects)),

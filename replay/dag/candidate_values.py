@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from replay.dag.documents import as_text, is_number, leaves
+from replay.dag.documents import as_text, is_number, leaf_paths, pointer_of
 from replay.records import Call
 
 _MIN_TEXT_LENGTH: Final = 4
@@ -102,10 +102,12 @@ class _Mention(NamedTuple):
 
 def candidate_values_of(call: Call) -> Iterator[CandidateValue]:
     """Every value in a call's arguments that could have come from elsewhere, each once a place."""
-    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
         short = not isinstance(value, str) or len(value) <= _MAX_SHORT_TEXT
-        for mention in _known_mentions(value) if short else _find_mentions(value):
-            yield CandidateValue(pointer, *mention)
+        mentions = _known_mentions(value) if short else _find_mentions(value)
+        if mentions:
+            pointer = pointer_of(path)
+            yield from (CandidateValue(pointer, *mention) for mention in mentions)
 
 
 def _find_mentions(value: Any) -> tuple[_Mention, ...]:

@@ -102,12 +102,7 @@ class Document:
 
     def words(self) -> frozenset[str]:
         """Every word in it."""
-        parted = self.text.encode("utf-8", "surrogatepass").translate(_ASCII_MARKS).decode("utf-8", "surrogatepass")
-        parts = frozenset(parted.split())
-        if parted.isascii():
-            return parts
-        foreign = [part for part in parts if not part.isascii()]
-        return parts.difference(foreign).union(_WORD.findall(" ".join(foreign)))
+        return words_in(self.text)
 
     @cached_property
     def _first_places(self) -> dict[str, int]:
@@ -152,10 +147,14 @@ class Document:
         return pointer_of(self._paths[self.text.count(_SEPARATOR, 0, start) - 1])
 
 
-@lru_cache(maxsize=4096)
-def words_of(text: str) -> frozenset[str]:
+def words_in(text: str) -> frozenset[str]:
     """The words of a text, which must all stand in a document that holds it."""
-    return frozenset(_WORD.findall(text))
+    parted = text.encode("utf-8", "surrogatepass").translate(_ASCII_MARKS).decode("utf-8", "surrogatepass")
+    parts = frozenset(parted.split())
+    if parted.isascii():
+        return parts
+    foreign = [part for part in parts if not part.isascii()]
+    return parts.difference(foreign).union(_WORD.findall(" ".join(foreign)))
 
 
 def join(base: str, part: str | int) -> str:
@@ -242,6 +241,15 @@ def pointer_of(path: Path) -> str:
         path, key = path
         keys.append(key)
     return "".join([join("", key) for key in reversed(keys)])
+
+
+def name_at(path: Path) -> str:
+    """The name of what `leaf_paths` found: of an element of a list, that of the list."""
+    while path is not None:
+        path, key = path
+        if isinstance(key, str) and not key.isdecimal():
+            return key
+    return ""
 
 
 def index_in(items: Sequence[Any], part: str) -> int | None:

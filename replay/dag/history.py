@@ -15,7 +15,16 @@ from itertools import islice
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
-from replay.dag.documents import Document, arguments_document, document_of, leaves, occurrences, parts, words_of
+from replay.dag.documents import (
+    Document,
+    arguments_document,
+    document_of,
+    leaf_paths,
+    name_at,
+    occurrences,
+    pointer_of,
+    words_in,
+)
 from replay.records import Answer, Call, RpcError, Task, ToolResult, Trajectory, TransportFault, texts_of
 
 _CREATION_VERBS: Final = frozenset(
@@ -50,11 +59,11 @@ _REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "pr
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _PROGRAM_TOOL: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
 _WRITING_CODE: Final = re.compile(
-    r""">|makedirs|rename\(|dump\(|Workbook\(|\b(?:tee|mkdir|touch|cp|mv|wget)\b|\bcurl\b.{0,300}?-o\b
+    r"""makedirs|rename\(|dump\(|Workbook\(|\b(?:tee|mkdir|touch|cp|mv|wget)\b|\bcurl\b.{0,300}?-o\b
     |\bto_\w+\(|\.(?:save|write)\w*\(|copy\w{0,20}\(|open\([^)]{0,300}?["'][wax]b?\+?["']""",
     re.VERBOSE,
 )
-"""What writes a file in a program."""
+"""What writes a file in a program, beside `>`."""
 _FAILURE_START: Final = re.compile(
     r"error|security violation|fail(?:ed|ure)|validation error|\{?\W*error\W*:", re.IGNORECASE
 )
@@ -105,7 +114,7 @@ class ValueHistory:
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         texts = {candidate.text for candidates in self.candidates.values() for candidate in candidates}
-        indexed_words = frozenset().union(*map(words_of, texts))
+        indexed_words = words_in("\n".join(texts))
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
                 self._add(Entry(number, call, "arguments", arguments_document(call)), indexed_words)
@@ -183,7 +192,7 @@ class ValueHistory:
 
     def _entries_with_words(self, value: str) -> list[int]:
         """The entries with all words of a value, by number; where its rarest word is in few, all with that."""
-        postings = sorted((self._with_word.get(word, []) for word in words_of(value)), key=len)
+        postings = sorted((self._with_word.get(word, []) for word in words_in(value)), key=len)
         if not postings or len(postings[0]) <= _MAX_ENTRIES:
             return next(iter(postings), [])
         shared = (number for number in postings[0] if all(_is_in(other, number) for other in postings[1:]))
@@ -240,28 +249,28 @@ def rewrites(call: Call, maker: Call) -> bool:
 
 def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
     """Pointer and value of each output path or name in a call's arguments."""
-    words, runs_programs = words_of_tool(call), _PROGRAM_TOOL.search(call.name or "")
-    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+    words = words_of_tool(call)
+    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
         if not isinstance(value, str):
             continue
         text = value.strip()
         if is_path(text):
-            if _is_made_path(_key_of(pointer), words):
-                yield pointer, text.rstrip("/")
-        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(_key_of(pointer), words):
-            yield pointer, text
-        elif runs_programs and _writes_files(value):
-            yield from ((pointer, path.rstrip("/")) for path in dict.fromkeys(paths_in(value)))
+            if _is_made_path(name_at(path), words):
+                yield pointer_of(path), text.rstrip("/")
+        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(path), words):
+            yield pointer_of(path), text
+        elif _runs_programs(call.name or "") and _writes_files(value):
+            yield from ((pointer_of(path), made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
 
 
-def _key_of(pointer: str) -> str:
-    """The name that a place has: of an element of a list, that of the list."""
-    return next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
+@lru_cache(maxsize=1024)
+def _runs_programs(tool: str) -> bool:
+    return _PROGRAM_TOOL.search(tool) is not None
 
 
 @lru_cache(maxsize=64)
 def _writes_files(program: str) -> bool:
-    return _WRITING_CODE.search(program) is not None
+    return ">" in program or _WRITING_CODE.search(program) is not None
 
 
 def makes_part(call: Call) -> bool:

@@ -84,12 +84,11 @@ def _only_asked_for(context: TrajectoryContext, position: str, wanted: str) -> b
 
 
 def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> bool:
-    if not isinstance(scalar.value, str):
-        return False
     failed = context.outcome(position) in FAILURES
+    if not isinstance(scalar.value, str) or not is_placeholder(scalar.value, failed=failed):
+        return False
     telling = _PATH_TO.search(scalar.value)
-    known = telling[0] if telling else scalar.value
-    return is_placeholder(scalar.value, failed=failed) and known_before(context, position, known) is not True
+    return known_before(context, position, telling[0] if telling else scalar.value) is not True
 
 
 def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> Finding:

@@ -83,8 +83,8 @@ class Head:
     object. The last one may be cut off where the kilobytes end: it then has the members that were seen so far."""
     members: tuple[str, ...] = ()
     """Of a zip: the names in it; `records` is empty then."""
-    is_whole: bool = False
-    """Whether the first kilobytes are all of it: one object or list."""
+    whole: Any = None
+    """The object or list that the file is, where the first kilobytes are all of it."""
 
     @property
     def first(self) -> dict[str, Any]:
@@ -109,8 +109,9 @@ def head_of(path: str, data: bytes, members: tuple[str, ...] = ()) -> Head:
         except ValueError:  # several values, broken, or not JSON at all
             pass
         else:
-            records = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
-            return Head(path, data, tuple(records), is_whole=isinstance(value, list | dict))
+            whole = value if isinstance(value, list | dict) else None
+            records = whole if isinstance(whole, list) else [] if whole is None else [whole]
+            return Head(path, data, tuple(records), whole=whole)
     return Head(path, data, tuple(_first_records(data.decode("utf-8-sig", "ignore"))))
 
 
@@ -303,6 +304,9 @@ class Document:
 
     def _values(self, *, open_containers: bool) -> Iterator[Element]:
         """The records of the one value that the file is."""
+        if self._file.size() < HEAD_BYTES and self.head.whole is not None:
+            yield from _records_in(self.head.whole, "$", open_containers=open_containers)
+            return
         with self.open() as stream:
             if stream.seek(0, os.SEEK_END) > MAX_VALUE_BYTES:
                 size = f"{MAX_VALUE_BYTES // 1024**2:,} MB"
@@ -353,10 +357,18 @@ class Document:
         if text.startswith(("//", "/*"), error.pos):
             message = "JSON with comments, as settings have them; expected a recording"
             return UnknownFormatError(self.path, message, _line_and_column(text, error.pos))
-        rest = text[error.pos :].strip()
-        found = repr(text[error.pos : error.pos + 20]) if rest else "the file ends here"
-        message = f"broken JSON: {error.msg[:1].lower()}{error.msg[1:]}; found {found}"
-        return FormatError(self.path, message, _line_and_column(text, error.pos))
+        return FormatError(self.path, f"broken JSON: {_what_is_wrong(text, error)}", _line_and_column(text, error.pos))
+
+
+def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
+    """Such as `expected ',' delimiter, found 'x'`, in place of the decoder's `Expecting ',' delimiter`."""
+    shown = repr(text[error.pos : error.pos + 20])
+    problem, expecting, expected = error.msg.partition("Expecting ")
+    if expecting:
+        found = f"found {shown}" if text[error.pos :].strip() else "but the file ends here"
+        return f"expected {'a value' if expected == 'value' else expected}, {found}"
+    problem = problem.removesuffix(" at").removesuffix(" starting")
+    return f"{problem[:1].lower()}{problem[1:]}: {shown}"
 
 
 def _records_in(value: Any, place: str, *, open_containers: bool) -> Iterator[Element]:

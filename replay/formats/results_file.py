@@ -309,7 +309,7 @@ def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, 
     head = document.head
     if first and not head.members:
         document.check_is_json()
-        if head.is_whole and not head.elements:
+        if head.whole is not None and not head.elements:
             raise FormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))

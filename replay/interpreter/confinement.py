@@ -54,17 +54,21 @@ def caches_of(program: str, env: Mapping[str, str]) -> tuple[Path, ...]:
         program: its path.
         env: its environment.
     """
-    home = Path(env.get("HOME") or Path.home())
     name = Path(program).name
     if name in {"uv", "uvx", "pipx"}:
+        home = _home(env)
         cache_home = Path(env.get("XDG_CACHE_HOME") or home / ".cache")
         data_home = Path(env.get("XDG_DATA_HOME") or home / ".local" / "share")
         own = {"uv": "UV_CACHE_DIR", "uvx": "UV_CACHE_DIR"}.get(name)
         kind = "pipx" if name == "pipx" else "uv"
         return Path((own and env.get(own)) or cache_home / kind), data_home / kind
     if name in {"npx", "npm", "pnpm", "bunx", "bun", "node"}:
-        return (Path(env.get("npm_config_cache") or env.get("NPM_CONFIG_CACHE") or home / ".npm"),)
+        return (Path(env.get("npm_config_cache") or env.get("NPM_CONFIG_CACHE") or _home(env) / ".npm"),)
     return ()
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    return Path(env.get("HOME") or Path.home())
 
 
 def first_path_outside(arguments: Any, workspace: Path, allowed: Sequence[Path]) -> str | None:

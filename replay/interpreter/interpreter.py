@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import ChainMap
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -308,7 +309,7 @@ class Sandbox:
             return None
         sent = paths.arguments(arguments) if paths is not None else arguments
         if can_confine():
-            return first_path_below(sent, workspace.path, caches_of(spec.command, {**os.environ, **spec.env}))
+            return first_path_below(sent, workspace.path, caches_of(spec.command, ChainMap(spec.env, os.environ)))
         try:
             allowed = self._fleet.resolve(server, VariableScope(workspace.path, self._task)).writable
         except FleetError:  # it will not start, and says why

@@ -149,7 +149,9 @@ def second_look(trajectory: Trajectory, judgements: Mapping[str, _Judged]) -> di
     opened = {position for position, judgement in judgements.items() if _is_open(judgement)}
     if not opened:
         return {}
-    profiles = profiles_of(_all_judged(trajectory, judgements))
+    judged = _all_judged(trajectory, judgements)
+    asked = {_tool(call) for call, _ in judged if call.position in opened}
+    profiles = profiles_of([answer for answer in judged if _tool(answer.call) in asked])
     amended: dict[str, _Judged] = {}
     for number, step in enumerate(trajectory.steps):
         following = trajectory.steps[number + 1] if number + 1 < len(trajectory.steps) else None

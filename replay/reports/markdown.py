@@ -140,7 +140,7 @@ def _failures(scope: ReportScope) -> Iterator[str]:
             group.outcome.label,
             qualified_name(group.server, group.tool) or "?",
             group.example,
-            group.example_message,
+            group.said,
         ]
         for group in scope.summary.failures
     ]

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 from pydantic import TypeAdapter
 
 from replay.records import Answer, Trajectory, TransportFault, digest
-from replay.runfile.rows import pack, unpack
+from replay.runfile.rows import pack, pack_text, unpack
 from replay.safety.redaction import Redactor
 
 _ANSWER: TypeAdapter[Answer] = TypeAdapter(Answer)
@@ -167,10 +167,11 @@ class EffectsJournal:
         if isinstance(answer, TransportFault) and answer.fault == "not-started":
             self._db.execute("DELETE FROM journal WHERE id = ?", (row,))
             return
-        clean = self._redactor.json(answer.model_dump(mode="json", exclude_none=True))
         if stderr:
-            clean = {**clean, _STDERR: self._redactor.text(stderr)}
-        self._db.execute("UPDATE journal SET answer = ? WHERE id = ?", (pack(clean), row))
+            blob = pack({**self._redactor.record(answer), _STDERR: self._redactor.text(stderr)})
+        else:
+            blob = pack_text(self._redactor.record_text(answer))
+        self._db.execute("UPDATE journal SET answer = ? WHERE id = ?", (blob, row))
 
 
 def is_there(path: str) -> bool:

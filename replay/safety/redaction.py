@@ -11,6 +11,8 @@ from functools import cache
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
+import pydantic_core
+
 from replay.errors import UsageError
 from replay.json_values import encode, without_lone_surrogates
 from replay.safety.secret_patterns import (
@@ -157,7 +159,7 @@ class Redactor:
     def clean_record_text(self, record: Record) -> bytes | None:
         """A record as JSON text; None where something in it may be a secret, or cannot be written so."""
         try:
-            text = record.model_dump_json(exclude_none=True).encode()
+            text = pydantic_core.to_json(record, exclude_none=True)
         except ValueError:  # halves of surrogate pairs
             return None
         return text if self._is_clean_text(text) else None
@@ -174,7 +176,7 @@ class Redactor:
         from pydantic import BaseModel  # not at the top: `--help` takes out secrets too, and is quick
 
         if isinstance(value, BaseModel):
-            return self._record(value, dumped)
+            return dumped if self._is_clean(dumped) else self._record(value, dumped)
         if isinstance(value, tuple) and value and isinstance(value[0], BaseModel):
             return [self._field(item, inner, types) for item, inner in zip(value, dumped, strict=True)]
         if Any in types or str in types:
@@ -183,7 +185,7 @@ class Redactor:
 
     def _is_clean(self, value: Any) -> bool:
         """Whether nothing in the value can be a secret, told from its JSON text at one go; False where in doubt."""
-        return not self._patterns and self._is_clean_text(encode(value))
+        return not self._patterns and self._further is None and self._is_clean_text(encode(value))
 
     def _is_clean_text(self, text: bytes) -> bool:
         known = pattern_of(self._secrets)
@@ -277,7 +279,8 @@ def _named_keys(value: Any) -> Iterator[str]:
                 yield from _named_keys(item)
         case list() | tuple():
             for item in value:
-                yield from _named_keys(item)
+                if not isinstance(item, dict) or may_hold_secret(encode(item)):
+                    yield from _named_keys(item)
 
 
 def _is_key(text: str) -> bool:

@@ -152,6 +152,7 @@ _QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quot
 _PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
 """What a line says of a password that is none."""
 
+# What may not stand before a token is looked at behind its first letters: `re` finds letters at once, and nothing else.
 KINDS: Final = (
     _token(
         "PRIVATE KEY-----",
@@ -162,9 +163,9 @@ KINDS: Final = (
         r"(?i)\b(bearer(?:\s|%20|\+)+)(?!(?:tokens?|auth\w*|scheme|header|credentials?)\b)[\w.~+/=%-]{8,}",
         rf"\g<1>{REDACTED}",
     ),
-    _token("eyJ", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
-    _token("sk-", r"(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
-    _token("sk_|rk_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
+    _token("eyJ", r"eyJ(?<=\beyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
+    _token("sk-", r"sk-(?<![A-Za-z0-9]sk-)(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
+    _token("k_live_|k_test_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
     _token("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
     _token("github_pat_", r"github_pat_\w{20,}"),
     _token("glpat-", r"glpat-[\w-]{16,}"),

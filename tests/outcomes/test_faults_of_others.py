@@ -103,3 +103,17 @@ def test_how_a_server_is_set_up_and_what_happens_in_it_is_not_the_models(text, f
     for answer in (_result(frame.format(text)), RpcError(code=-32603, message=text)):
         judged = _judge(answer, _call(repo="acme/shop", host="a.example"))
         assert (judged.outcome, judged.reason is None) == ("inconclusive", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "reason"),
+    [
+        ("Error fetching data: 'NoneType' object has no attribute 'get'", "inconclusive", "server-fault"),
+        ("Error fetching user: invalid id", "invalid_arguments", None),
+        ("Failed to fetch https://a.example/b", "inconclusive", "network"),
+        ("Could not fetch the resource.", "inconclusive", "network"),
+    ],
+)
+def test_what_was_fetched_in_vain_is_the_networks_only_where_nothing_else_is_told(text, outcome, reason):
+    judged = _judge(_result(text))
+    assert (judged.outcome, judged.reason) == (outcome, reason)

@@ -159,6 +159,32 @@ def test_a_program_that_is_given_as_free_text_is_read_like_one_in_an_argument():
     assert judge_answer(call, TextAnswer(text=printed), evidence="recorded").outcome == INCONCLUSIVE
 
 
+def test_who_writes_to_a_program_that_runs_gets_its_status_and_a_runners_own_script_has_none():
+    head = "Chunk ID: 3f2b\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n"
+    call = Call(position="s1c1", name="write_stdin", tool="write_stdin", arguments={"session_id": 7, "chars": ""})
+    judged = judge_answer(call, TextAnswer(text=head + "cat: a.txt: No such file or directory"), evidence="recorded")
+    assert judged.outcome != SUCCESS
+    built = "Script completed\nWall time 9 seconds\nOutput:\nCompiling a\nerror: could not compile `a`\n"
+    assert _judged("cargo check", built, tool="exec").certainty != "certain"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [
+        ("npm run dev", "exit code: 1\nError: listen EPERM: operation not permitted 0.0.0.0:3000", INCONCLUSIVE),
+        ("npm run dev -- -p 3000", "exit code: 1\n⨯ Failed\nError: listen EPERM: operation 0.0.0.0:3000", INCONCLUSIVE),
+        ("echo 'a||b' | while IFS='||' read -r x; do", "(eval):1: command not found: IFS=||", INVALID),
+        ("cat notes | head", "(eval):1: no matches found: notes", NOT_FOUND),
+    ],
+)
+def test_a_shell_that_cannot_read_a_command_and_a_sandbox_that_denies_a_port(command, text, outcome):
+    assert _judged(command, text).outcome == outcome
+
+
+def test_a_status_that_a_command_prints_without_one_of_its_own_is_likely_at_most():
+    assert _judged("python a.py", "Error: 404 Not Found", flag=False).certainty == "likely"
+
+
 def test_who_shows_the_output_of_a_job_runs_no_program():
     text = '{"shell_id": "b7", "status": "failed", "exitCode": 1, "stderr": "cd: no such directory"}'
     call = Call(position="s1c1", name="BashOutput", tool="BashOutput", arguments={"bash_id": "b7"})

@@ -35,6 +35,19 @@ def test_only_a_call_that_failed_or_met_an_error_of_its_tool_is_shrunk(
     assert not_said not in text
 
 
+def test_what_a_program_prints_for_a_terminal_alone_stands_in_no_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = "Error: \x1b(B\x1b[0;34mthe disk\x1b[0m is \x1b[1mbent\x1b[m"
+    make_run(tmp_path / "run.db", [write_trajectory(tmp_path / "t.trajectory.json", [failed("f/read", {}, said)])])
+    text = replay_here("report", "--run", "run.db", "--call", "t:s1c1").stdout
+    sentences = "".join(text.split("```")[::2])
+    assert "the disk is bent" in sentences
+    assert "x1b" not in sentences
+    assert "\\x1b[0;34mthe disk" in text  # the answer stands as it came
+
+
 def test_a_call_of_the_harness_is_not_shrunk_and_a_report_of_its_trajectory_shrinks_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

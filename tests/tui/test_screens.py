@@ -12,6 +12,7 @@ from textual.widgets._footer import FooterKey
 from replay.records import Call, Outcome, Reason
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
+from replay_tui.rendering import news, news_first
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen, WholeTextScreen
@@ -137,6 +138,16 @@ async def test_what_the_answer_says_stands_before_what_its_rule_says(browse: Bro
         await press(pilot, "2")
         assert "404 not found" in screen_text(pilot)
         assert "The backend answered" not in screen_text(pilot)
+
+
+def test_only_what_a_rule_says_of_every_call_stands_behind_and_of_a_success_it_is_left_out() -> None:
+    refused = "The server refuses what the arguments ask for: a path, a command or a statement that it does not allow"
+    said = "Security violation: no /etc"
+    assert news_first(f"{refused}: {said}", "answer.outside-the-sandbox") == f"{said} · {refused}"
+    payload = "The answer is more than a sentence: a text of some length, a table, a number."
+    assert news(payload, "success.payload") == ""
+    assert news_first(payload, "success.payload") == payload
+    assert news_first("Mine: it failed", "a-rule-of-the-user") == "Mine: it failed"
 
 
 async def test_sorting_by_key_and_by_title(browse: Browsing, sample: Path) -> None:

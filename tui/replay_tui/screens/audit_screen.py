@@ -69,7 +69,7 @@ class AuditScreen(RunScreen):
         read, spent = audited
         self._audit = self.runs.audit = read
         models = (*read.models, read.benchmark) if read else ()
-        self.table.border_subtitle = plain("how each fault bears on its task: on its path, recovered, or beside it")
+        self.table.border_subtitle = plain("faults by how they bear on their tasks: on the path, recovered, ...")
         self.table.styles.height = max(4, len(models) + 3)
         self.table.show(models)
         cost = self.query_one("#spending", Static)
