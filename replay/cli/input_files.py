@@ -39,7 +39,7 @@ class InputFiles:
 
     def _note_broken(self, error: FormatError) -> None:
         self._named_broken |= error.named
-        self._note_unread("broken", error.path, error.message, error.model, error.calls)
+        self._note_unread("broken", error.path, error.message, error.model, error.calls, error.most_calls)
         echo_err(f"replay: {error_text(error)}")
 
     def _note_unread(
@@ -49,10 +49,12 @@ class InputFiles:
         message: str,
         model: str | None,
         calls: int | None = None,
+        most_calls: int | None = None,
     ) -> None:
         from replay.records.unread import UnreadFile
 
-        self.unread.append(UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls))
+        file = UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls, most_calls=most_calls)
+        self.unread.append(file)
 
     def opened(self, source: Source, file: FileSummary) -> None:
         """Tell what is odd about a file."""

@@ -11,7 +11,7 @@ from io import BytesIO
 from itertools import islice
 from typing import NamedTuple, TypeVar, cast
 
-from replay.errors import FormatError, NoTrajectoryError, TooOldError
+from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
 from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, Document, Head, head_of
 from replay.formats.file_names import FileNames
 from replay.formats.not_read import finding, product_of, signs_of_calls
@@ -310,7 +310,7 @@ def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, 
     if first and not head.members:
         document.check_is_json()
         if head.whole is not None and not head.elements:
-            raise FormatError(document.path, "an empty list; expected at least one trajectory")
+            raise UnknownFormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))
     except FormatError:
