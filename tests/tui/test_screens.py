@@ -17,6 +17,7 @@ from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen, WholeTextScreen
 from replay_tui.screens.overview_screen import OverviewScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
@@ -337,6 +338,25 @@ async def test_the_palette_jumps_to_a_task_and_a_tool(browse: Browsing, sample: 
         await wait_until(pilot, lambda: offered(pilot, "sum_sheet"))
         await press(pilot, "enter")
         assert cast("CallsScreen", pilot.app.screen).filter.text == "tool:excel/sum_sheet"
+
+
+async def test_what_is_still_being_computed_is_not_said_to_be_nothing(
+    browse: Browsing, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = RunScreen.ask
+    monkeypatch.setattr(RunScreen, "ask", lambda *args: None)
+    async with browse(sample) as pilot:
+        for key, nothing in (("6", "no models yet"), ("7", "nothing to audit"), ("7", "no lost task")):
+            await press(pilot, key)
+            assert "computing …" in screen_text(pilot)
+            assert nothing not in screen_text(pilot)
+    monkeypatch.setattr(RunScreen, "ask", answered)
+    Run.open(tmp_path / "empty.db", fresh=True).close()
+    async with browse(tmp_path / "empty.db") as pilot:
+        for key, nothing in (("6", "no models yet"), ("7", "nothing to audit")):
+            await press(pilot, key)
+            assert nothing in screen_text(pilot)
+            assert "computing …" not in screen_text(pilot)
 
 
 async def test_light_and_dark(browse: Browsing, sample: Path) -> None:

@@ -76,6 +76,8 @@ class AuditScreen(RunScreen):
         cost.update(spent)
         cost.display = bool(spent)
         self.mends.show(read.mends if read else ())
+        if read is None:
+            self.runs.show(())
         self._show_number()
 
     @on(RowList.Moved, "#scores")
