@@ -64,6 +64,8 @@ class FormatError(InputError):
     """Whether the user named the file; False for one that was found in a folder or an archive."""
     calls: int | None = None
     """That it holds at least, where that can be told."""
+    most_calls: int | None = None
+    """That it could hold by its size."""
     model: str | None = None
     """Of these calls."""
 

@@ -27,6 +27,7 @@ class InputFiles:
     def __init__(self, files: tuple[Path, ...], names: str | None, since: str = "") -> None:
         from replay.formats import FilesOpened, files_of
         from replay.formats.file_names import FileNames
+        from replay.formats.repeated_calls import RepeatedCalls
 
         self.unread: list[UnreadFile] = []
         """Those that could not be read, or not as a whole."""
@@ -34,12 +35,13 @@ class InputFiles:
         """Of those that could be read."""
         self._named_broken = self._any_too_old = False
         self._calls = 0
+        self._repeated = RepeatedCalls()
         self._opened: FilesOpened = FilesOpened(self._note_broken, note)
         self._sources = list(files_of(files, FileNames(names), self._note_broken, note, since))
 
     def _note_broken(self, error: FormatError) -> None:
         self._named_broken |= error.named
-        self._note_unread("broken", error.path, error.message, error.model, error.calls)
+        self._note_unread("broken", error.path, error.message, error.model, error.calls, error.most_calls)
         echo_err(f"replay: {error_text(error)}")
 
     def _note_unread(
@@ -49,10 +51,12 @@ class InputFiles:
         message: str,
         model: str | None,
         calls: int | None = None,
+        most_calls: int | None = None,
     ) -> None:
         from replay.records.unread import UnreadFile
 
-        self.unread.append(UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls))
+        file = UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls, most_calls=most_calls)
+        self.unread.append(file)
 
     def opened(self, source: Source, file: FileSummary) -> None:
         """Tell what is odd about a file."""
@@ -63,6 +67,7 @@ class InputFiles:
         elif file.lost:
             self._note_unread("in-part", file.path, "parts of it could not be read", file.model)
         self._calls += file.calls
+        self._repeated.note(file)
         for warning in file.warnings:
             note(warning)
         if not file.calls:
@@ -153,6 +158,8 @@ class InputFiles:
         from replay.diagnosis.phrasing import counted
         from replay.errors import InputError, PartlyReadError
 
+        if (repeated := self._repeated.sentence()) is not None:
+            note(repeated)
         if self.unread:
             message = f"{counted(len(self.unread), 'file')} could not be read, or not as a whole; see above"
             if strict or self._named_broken:

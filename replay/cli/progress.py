@@ -111,7 +111,7 @@ class Pace:
     def seconds_left(self, progress: Progress) -> float | None:
         """Until all calls are judged; None where nobody knows."""
         rate = self.rate(progress)
-        return (progress.total - progress.done) / rate if rate > 0 else None
+        return (progress.total - progress.done) / rate if rate > 0 and progress.files_read >= progress.files else None
 
     def by_worker(self, progress: Progress) -> dict[str, float]:
         """Calls a second of each worker."""
@@ -133,6 +133,10 @@ def _refresh(bar: Bar, task: TaskID, progress: Progress, pace: Pace) -> None:
     pace.note(progress)
     speed = pace.rate(progress)
     rate = f"{speed:.0f} calls/s{_workers(progress, pace)}{_left(progress, pace)}" if speed > 0 else ""
+    if progress.files_read < progress.files:
+        so_far = ", ".join(filter(None, [f"{progress.done:,} calls so far", rate]))
+        bar.update(task, description="files", total=progress.files, completed=progress.files_read, rate=so_far)
+        return
     bar.update(task, description=_stage(progress), total=progress.total or None, completed=progress.done, rate=rate)
 
 
@@ -173,4 +177,7 @@ async def _lines(progress: Progress) -> None:
             pace.note(progress)
             await anyio.sleep(1)
         rate = f"{pace.rate(progress):.0f} calls/s{_workers(progress, pace)}{_left(progress, pace)}"
-        echo_err(f"{_stage(progress)}: {progress.done}/{progress.total} done, {rate}")
+        how_far = f"{_stage(progress)}: {progress.done}/{progress.total} done"
+        if progress.files_read < progress.files:
+            how_far = f"files: {progress.files_read}/{progress.files} read, {progress.done:,} calls so far"
+        echo_err(f"{how_far}, {rate}")

@@ -188,13 +188,17 @@ class _Seen:
     """Counts what becomes of session files: a line says it of all, where `classify` has one for each."""
 
     def __init__(self) -> None:
+        from replay.formats.repeated_calls import RepeatedCalls
+
         self._unread: list[str] = []
         self.read: list[str] = []
         """The sessions, now or when they were last judged."""
+        self._repeated = RepeatedCalls()
 
     def opened(self, source: Source, file: FileSummary) -> None:
         """A session was looked through."""
         self.read.append(file.path)
+        self._repeated.note(file)
         if file.lost:
             self._unread.append(file.path)
 
@@ -206,7 +210,9 @@ class _Seen:
             self._unread.append(error.path)
 
     def tell(self) -> None:
-        """Say how many could not be read."""
+        """Say how many could not be read, and how many calls stand in several."""
+        if (repeated := self._repeated.sentence()) is not None:
+            note(repeated)
         if self._unread:
             files = "1 file" if len(self._unread) == 1 else f"{len(self._unread)} files"
             echo_err(

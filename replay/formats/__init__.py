@@ -41,6 +41,10 @@ __all__ = [
 ]
 
 
+_MIN_BYTES_OF_CALL = 25
+"""A file of so many bytes holds at most one call."""
+
+
 def open_file(path: str | Path | InputFile, names: FileNames | None = None) -> ResultsFile:
     """Find out a file's format and which trajectories it holds.
 
@@ -103,6 +107,8 @@ class FilesOpened:
         elif error.named or _may_have_calls(error):
             rest = read_up_to_break(source)
             error.calls = rest.calls if rest is not None else None
+            with suppress(FormatError):
+                error.most_calls = source.file.size() // _MIN_BYTES_OF_CALL if source.file.is_plain else None
             with suppress(FormatError):  # its name is not read by --names
                 error.model = rest.model if rest is not None else source.names.model(source.file.path)
             _refuse(error, self._on_error)

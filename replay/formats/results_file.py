@@ -11,7 +11,8 @@ from io import BytesIO
 from itertools import islice
 from typing import NamedTuple, TypeVar, cast
 
-from replay.errors import FormatError, NoTrajectoryError, TooOldError
+from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
+from replay.formats.claude_code import ClaudeCodeReader
 from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, Document, Head, head_of
 from replay.formats.file_names import FileNames
 from replay.formats.not_read import finding, product_of, signs_of_calls
@@ -61,6 +62,8 @@ class _Slot(NamedTuple):
     unanswered: int
     last: str | None
     """When its last call began, in UTC; None where it has no times."""
+    call_ids: tuple[str, ...]
+    """Of a session's calls, which another file may repeat."""
 
 
 class UnopenedFile(NamedTuple):
@@ -96,6 +99,8 @@ class FileSummary:
     """Paths of the files beside it that were looked for to read it."""
     last: str | None = None
     """When the last call of all began, in UTC; None where not every trajectory has times."""
+    call_ids: tuple[str, ...] = ()
+    """Of the calls of sessions that an agent goes on with in another file."""
 
     @property
     def calls(self) -> int:
@@ -246,6 +251,7 @@ def looking_through(
         lost=lost,
         beside=tuple(dict.fromkeys(beside)),
         last=last,
+        call_ids=tuple(identifier for slot in standing for identifier in slot.call_ids),
         why="; ".join(dict.fromkeys(part.why for part in parts)),
         unanswered=sum(slot.unanswered for slot in standing),
         source=UnopenedFile(file, names),
@@ -310,7 +316,7 @@ def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, 
     if first and not head.members:
         document.check_is_json()
         if head.whole is not None and not head.elements:
-            raise FormatError(document.path, "an empty list; expected at least one trajectory")
+            raise UnknownFormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))
     except FormatError:
@@ -331,7 +337,8 @@ def _slot(trajectory: Trajectory) -> _Slot:
     calls = list(trajectory.calls())
     unanswered = [call for call in calls if call.answer is None]
     last = utc(trajectory.started_at, max([call.started or 0 for call in calls], default=0))
-    return _Slot(trajectory.id, trajectory.model, len(calls), len(unanswered), last)
+    ids = tuple(call.id for call in calls if call.id) if trajectory.source.format == ClaudeCodeReader.name else ()
+    return _Slot(trajectory.id, trajectory.model, len(calls), len(unanswered), last, ids)
 
 
 def _check_age(file: InputFile, since: str, last: str | None) -> None:

@@ -37,7 +37,8 @@ def read_name(name: str, server_names: Iterable[str]) -> ToolName:
     another case exists is for the registry to say). Where no server is called `functions`, a leading `functions.` is
     OpenAI's namespace and no part of the name. A name that starts with no server of the fleet is split at the first
     `/`, as `mcp__SERVER__TOOL`, at the first `__`, and last at the first of `-`, `:` and `.`, whichever comes first;
-    without any of them it has no server.
+    without any of them it has no server. Of several `-` the one counts before which a tool's name most likely begins.
+    What begins like a tool's own name (`get-forecast`, `API-post-page`) has no server.
     """
     return _known_name(name, tuple(server_names))
 
@@ -110,9 +111,29 @@ def _of_shape(name: str) -> ToolName:
     elif "__" in name:
         server, _, tool = name.partition("__")
     else:
-        mark = re.search(r"[-:.]", name)
-        server, tool = (name[: mark.start()], name[mark.end() :]) if mark else ("", name)
+        server, tool = _guessed(name)
     return ToolName(server, tool) if server and tool else ToolName(None, name)
+
+
+def _guessed(name: str) -> tuple[str, str]:
+    """A server and a tool with a `-`, `:` or `.` between, which may as well stand inside of either's own name."""
+    mark = re.search(r"[-:.]", name)
+    if mark is None:
+        return "", name
+    cut, parts = mark.start(), name.split("-")
+    if mark[0] == "-" and len(parts) > 2:
+        begins = next((number for number, part in enumerate(parts[1:-1], 1) if _begins_a_tool(part)), None)
+        if begins is None and "_" in parts[-1]:
+            begins = len(parts) - 1
+        cut = len("-".join(parts[:begins])) if begins is not None else cut
+    server, tool = name[:cut], name[cut + 1 :]
+    in_other_style = "_" in tool and _begins_a_tool(tool)  # `fetch-fetch_html`
+    return ("", name) if _begins_a_tool(server) and not in_other_style else (server, tool)
+
+
+def _begins_a_tool(text: str) -> bool:
+    word = _WORD.match(text)
+    return word is not None and word[0].casefold() in _FIRST_WORDS
 
 
 def _words(text: str) -> frozenset[str]:
@@ -120,6 +141,14 @@ def _words(text: str) -> frozenset[str]:
 
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_FIRST_WORDS = _words(
+    "add analyze api append apply book call cancel check clear click close compute convert copy count create delete "
+    "describe download edit execute export extract fetch fill filter find generate get import insert invoke list load "
+    "lookup make modify move navigate open parse patch post put query read remove rename replace reply request reset "
+    "resolve retrieve run save search select send set show start stop submit summarize sync translate update upload "
+    "upsert validate verify view write"
+)
+"""Words that tools' names begin with, and names of servers hardly ever do."""
 _VERBS = _words("execute exec call use invoke run dispatch perform trigger proxy")
 _OBJECTS = _words("tool tools mcp action actions function functions")
 _TOOL_FIELDS = ("toolname", "tool", "functionname", "function", "actionname", "action", "name")

@@ -21,6 +21,8 @@ class UnreadFile(Record):
     """As far as the file or its name tells."""
     calls: int | None = None
     """That could not be read: at least so many; None where nobody can tell."""
+    most_calls: int | None = None
+    """That it could hold by its size; None where that tells nothing."""
 
 
 class UnreadEffect(Record):
@@ -34,7 +36,7 @@ class UnreadEffect(Record):
     count: int
     """How many of these the files are taken to hold."""
     assumed: bool = False
-    """A file in which fewer were counted is taken to hold as many as the others do on average."""
+    """A file in which fewer were counted is taken to hold as many as the others on average, where its size lets it."""
     low: float
     high: float
 
@@ -52,7 +54,8 @@ class UnreadEffect(Record):
         """
         total = sum(outcomes.values())
         each = max(1, round(total / files_read)) if files_read else 1
-        count = sum(max(each, file.calls or 0) for file in files)
+        limits = [each if file.most_calls is None else min(each, file.most_calls) for file in files]
+        taken = [max(limit, file.calls or 0) for limit, file in zip(limits, files, strict=True)]
         part, whole = outcomes.get(Outcome.SUCCESS, 0), total - outcomes.get(Outcome.INCONCLUSIVE, 0)
         if not whole:
             return None
@@ -60,10 +63,10 @@ class UnreadEffect(Record):
             model=model,
             measure="success",
             of="call",
-            count=count,
-            assumed=any((file.calls or 0) < each for file in files),
-            low=part / (whole + count),
-            high=(part + count) / (whole + count),
+            count=sum(taken),
+            assumed=any(calls == each > (file.calls or 0) for calls, file in zip(taken, files, strict=True)),
+            low=part / (whole + sum(taken)),
+            high=(part + sum(taken)) / (whole + sum(taken)),
         )
 
     @classmethod

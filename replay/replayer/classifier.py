@@ -168,6 +168,6 @@ async def classify_stored(  # noqa: PLR0913
         InputCalls({}, registry),
     )
     sources = list(files)
-    progress.files_left = len(sources)
+    progress.files = len(sources)
     judging = Judging(run, context, options, progress, listener or NoListener())
     await (executor or Here()).judge(judging, sources)

@@ -65,8 +65,9 @@ class Progress:
     """Calls of an earlier run that the environment had kept from their verdict, and that are tried again."""
     not_repeated: int = 0
     """Calls with effects that an earlier run sent; they count with the answers of then."""
-    files_left: int = 0
-    """Files that are yet to be read: what they hold is judged in one go with it, so `total` is a guess until then."""
+    files: int = 0
+    """Files that are judged in one go with being read: until all are, `total` is of those that were."""
+    files_read: int = 0
     servers: dict[str, ServerEvent] = field(default_factory=dict)
     stage: str | None = None
     """What happens before the first call is judged; None where calls are judged."""
@@ -78,8 +79,6 @@ class Progress:
     """What a person should know when it is done."""
     warn: Callable[[str], None] = lambda text: None
     """Is told what a person should know before it begins."""
-    _files_opened: int = 0
-    _calls_found: int = 0
 
     def count(self) -> None:
         """One call more has its verdict."""
@@ -91,11 +90,9 @@ class Progress:
         self.by_worker[worker] = self.by_worker.get(worker, 0) + calls
 
     def file_opened(self, calls: int) -> None:
-        """One of the files that are yet to be read was read; those that are left are taken to hold as many calls."""
-        self.files_left -= 1
-        self._files_opened += 1
-        self._calls_found += calls
-        self.total = self._calls_found + round(self._calls_found / self._files_opened * max(0, self.files_left))
+        """One of the files was read."""
+        self.files_read += 1
+        self.total += calls
 
 
 @dataclass(frozen=True)

@@ -152,8 +152,16 @@ def test_a_session_without_calls_is_no_model_in_any_table(tmp_path: Path) -> Non
     assert [("gpt" in text, "silent" in text) for text in printed] == [(True, False)] * 3
 
 
+@pytest.mark.parametrize(
+    ("progress", "said"),
+    [
+        (Progress(total=9), "calls: 0/9 done"),
+        (Progress(total=50, done=40, files=3, files_read=2), "files: 2/3 read"),
+        (Progress(total=70, done=60, files=3, files_read=3), "calls: 60/70 done"),
+    ],
+)
 def test_off_a_terminal_progress_is_a_line_every_ten_seconds(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], progress: Progress, said: str
 ) -> None:
     slept = []
 
@@ -164,8 +172,8 @@ def test_off_a_terminal_progress_is_a_line_every_ten_seconds(
 
     monkeypatch.setattr(anyio, "sleep", sleep)
     with pytest.raises(TimeoutError):
-        anyio.run(_lines, Progress(total=9))
-    assert [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()] == ["calls: 0/9 done"] * 2
+        anyio.run(_lines, progress)
+    assert [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()] == [said] * 2
 
 
 def test_watch_takes_offline_and_figure_tells_of_the_run_that_it_takes() -> None:
