@@ -111,20 +111,22 @@ def audited(published: Published, clone: Path) -> dict[str, Any]:
 
 def figures(found: dict[str, Any]) -> Iterator[str]:
     """The tables of a page: scores, undecided runs, what to mend."""
-    yield "| model | runs | passed | supported | lost by the model | undecided | faults: on path, recovered, beside |"
+    kinds = ("on-path", "recovered", "worked-around", "beside")
+    names = ", ".join(kinds).replace("-", " ")
+    yield f"| model | runs | passed | supported | lost by the model | undecided | faults: {names} |"
     yield "| --- | ---: | ---: | --- | ---: | ---: | --- |"
     for model in [*found["models"], found["benchmark"]]:
         runs, passed, lost = model["runs"], model["passed"], model["undecided_lost"]
         low, high = (100 * (passed - model["undecided_passed"]), 100 * (passed + lost))
         supported = f"{low / runs:.1f} to {high / runs:.1f} %" if runs else "-"
         own = runs - passed - lost if runs else "-"
-        faults = ", ".join(str(model["faults"][kind]) for kind in ("on-path", "recovered", "beside"))
+        faults = ", ".join(str(model["faults"][kind]) for kind in kinds)
         undecided = lost + model["undecided_passed"]
         yield f"| {model['model']} | {runs} | {passed} | {supported} | {own} | {undecided} | {faults} |"
     yield ""
     yield from (
         f"- `{task['model']}:{task['trajectory']}`"
-        + (f", {fault['call']['call']} and {len(task['faults']) - 1} more: {fault['reason']}. " if fault else ": ")
+        + (f", {', '.join([fault['call']['call'], *fault['more']])}: {fault['reason']}. " if fault else ": ")
         + task["why"]
         for task in found["undecided"]
         for fault in [next(iter(task["faults"]), None)]

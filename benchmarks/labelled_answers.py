@@ -111,7 +111,12 @@ def _blind_answers() -> Iterator[Case]:
 
 
 def cases_of_kinds(name: str) -> Iterator[Case]:
-    """Answers of many kinds in our own wording: `kinds`, and `host_sentences`, none of which is the model's fault."""
+    """Answers of many kinds in our own wording.
+
+    Args:
+        name: `kinds`; `host_sentences`, none of which is the model's fault; `api_envelopes` and `program_outputs`, as
+            APIs and programs write them.
+    """
     for number, line in enumerate((OWN / f"{name}.jsonl").read_text("utf-8").splitlines(), 1):
         case: dict[str, Any] = json.loads(line)
         blocks = ({"type": "text", "text": case["text"]},)

@@ -75,6 +75,13 @@ def test_a_file_that_cannot_be_read_fails_the_job_after_the_rest_is_reported(ste
     assert step("judge", FILES="nowhere", SERVERS="").returncode == 2
 
 
+def test_what_the_action_installs_by_default_is_the_package_of_its_own_checkout() -> None:
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["inputs"]
+    assert inputs["package"]["default"] == ""  # the package is on no index
+    assert STEPS["install"]["env"]["PACKAGE"] == "${{ inputs.package || github.action_path }}"
+    assert (ROOT / "action.yml").parent == (ROOT / "pyproject.toml").parent
+
+
 def test_no_step_puts_an_input_into_its_script() -> None:
     assert [name for name, step in STEPS.items() if "${{" in step.get("run", "")] == []
 

@@ -118,11 +118,11 @@ def verified(found: Audit, again: Mapping[str, CallRow]) -> Audit:
     """
 
     def with_result(fault: AuditedFault) -> AuditedFault:
-        row = again.get(fault.call.full)
-        if row is None or row.replayed is None:
-            result: Verified = "cannot be repeated"
-        else:
-            result = "still there" if row.replayed is Outcome.INCONCLUSIVE else "gone"
+        trajectory = fault.call.full.rpartition(":")[0]
+        rows = [again.get(f"{trajectory}:{position}") for position in fault.positions]
+        outcomes = {row.replayed for row in rows if row is not None} - {None}
+        last: Verified = "gone" if outcomes else "cannot be repeated"
+        result: Verified = "still there" if Outcome.INCONCLUSIVE in outcomes else last
         return fault.model_copy(update={"verified": result})
 
     tasks = (task.model_copy(update={"faults": tuple(map(with_result, task.faults))}) for task in found.undecided)
@@ -265,7 +265,7 @@ def _mends(undecided: Sequence[UndecidedTask], runs: int) -> Iterator[Mend]:
 
 
 class _Cause(NamedTuple):
-    subject: Literal["server", "reference"]
+    subject: Literal["server", "sandbox", "reference"]
     name: str
     reason: str
     filter: str
@@ -281,7 +281,7 @@ def _causes(task: UndecidedTask) -> set[_Cause]:
 def _cause(fault: AuditedFault) -> _Cause:
     key = "server" if fault.server else "tool"
     chosen = f"{key}:{filter_value(fault.subject)} reason:{fault.reason} passed:no"
-    return _Cause("server", fault.subject, str(fault.reason), chosen)
+    return _Cause("sandbox" if fault.in_sandbox else "server", fault.subject, fault.cause, chosen)
 
 
 def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:

@@ -111,7 +111,7 @@ def compare_models(run: Run, settings: CompareSettings = CompareSettings()) -> M
         taxonomy=taxonomy_of(run, table, names, taxonomy, aligned=aligned) if taxonomy else None,
         spending=spending_of(run, settings.files),
         unread=_unread(unread_files(run.connection) if settings.unread is None else settings.unread, ordered),
-        notes=tuple(_notes(ordered, sums, metric, strata)),
+        notes=(*_notes(ordered, sums, metric, strata), *_notes_on_runs(ordered)),
     )
 
 
@@ -124,18 +124,20 @@ def _models(run: Run, table: TaskRuns, sums_of_runs: Numbers, sums: Mapping[str,
         files = tuple(dict.fromkeys(table.runs[row].file for row in rows))
         records = [record for file, record in aligned.items() if file in files and record.model == model]
         outcomes = dict(zip(OUTCOMES, table.outcome_counts[rows].sum(axis=0).tolist(), strict=True))
-        by_number = _by_number(table, rows)
+        repeated = table.repeated(model)
+        each = [_sums(table, sums_of_runs, numbered) for numbered in repeated]
         compared.append(
             ComparedModel(
                 model=model,
                 files=tuple(paths[file] for file in files),
                 tasks=len(own.tasks),
                 trajectories=len(rows),
-                runs=len(by_number),
+                runs=len(repeated),
                 calls=sum(outcomes.values()),
                 outcomes=outcomes,
                 figures=figures_of(own, judge=records[0].judge if len(records) == 1 else None),
-                spread=spread_of([_sums(table, sums_of_runs, numbered) for numbered in by_number]),
+                repeated=len(repeated[0]),
+                spread=spread_of(each) if 2 * len(repeated[0]) > len(own.tasks) else None,
                 missing=max((len(record.missing) for record in records), default=0),
                 correlation=correlation_of(own),
             )
@@ -157,14 +159,6 @@ def _unread(files: Sequence[UnreadFile], models: Sequence[ComparedModel]) -> Unr
         elif own and (effect := UnreadEffect.on_calls(own, model.outcomes, len(model.files), model.model)) is not None:
             effects.append(effect)
     return Unread(files=tuple(files), effects=tuple(effects))
-
-
-def _by_number(table: TaskRuns, rows: Sequence[int]) -> list[list[int]]:
-    """The first runs of all tasks, the second ones, and so on."""
-    by_number: list[list[int]] = [[] for _ in range(max(table.runs[row].number for row in rows) + 1)]
-    for row in rows:
-        by_number[table.runs[row].number].append(row)
-    return by_number
 
 
 def _sums(table: TaskRuns, sums_of_runs: Numbers, rows: Sequence[int]) -> TaskSums:
@@ -225,6 +219,13 @@ def _notes(
         yield f"{MEASURES[metric].label} is not known of {', '.join(without)}"
     if strata is not None:
         yield from _notes_on_strata(strata, metric)
+
+
+def _notes_on_runs(models: Sequence[ComparedModel]) -> Iterator[str]:
+    for model in models:
+        if model.runs > 1 and model.repeated < model.tasks:
+            few = f"{model.model}: only {model.repeated} of its {model.tasks} tasks have all {model.runs} runs"
+            yield f"{few}: {'the figures run by run are of these' if model.spread else 'no deviation from run to run'}"
 
 
 def _notes_on_strata(strata: Strata, metric: str) -> Iterator[str]:

@@ -128,11 +128,15 @@ def diff_models(run: Run, first: str, second: str) -> RunDiff:
         _Side(name, dict(_calls(run, with_model=False, only=name)), {"": metrics[name]} if name in metrics else {})
         for name in (first, second)
     ]
-    return _diff(sides, _pairs(*sides), lambda changes: _tested_tasks(run, first, second))
+    whose = f"of {one_line(first, 60)}", f"of {one_line(second, 60)}"
+    return _diff(sides, _pairs(*sides), lambda changes: _tested_tasks(run, first, second), whose)
 
 
 def _diff(
-    sides: Sequence[_Side], pairs: Sequence[tuple[Key, Key]], test: Callable[[Sequence[Change]], _Test]
+    sides: Sequence[_Side],
+    pairs: Sequence[tuple[Key, Key]],
+    test: Callable[[Sequence[Change]], _Test],
+    when: tuple[str, str] = ("before", "after"),
 ) -> RunDiff:
     first, second = sides
     if not pairs and not {key[:2] for key in first.calls} & {key[:2] for key in second.calls}:
@@ -151,7 +155,7 @@ def _diff(
     else:
         tested = test(changes)
     summaries = _summary(first), _summary(second)
-    before, after = (f"{side.failed} of {side.judged} ({_percent(side)})" for side in summaries)
+    failed = [f"{side.failed} of {side.judged} ({_percent(side)})" for side in summaries]
     return RunDiff(
         first=summaries[0],
         second=summaries[1],
@@ -168,7 +172,7 @@ def _diff(
         tools=tuple(_tools(first, second)),
         metrics=metrics,
         p_value=tested.p_value,
-        test_summary=f"Failed calls: {before} before, {after} after. {tested.sentence}",
+        test_summary=f"Failed calls: {failed[0]} {when[0]}, {failed[1]} {when[1]}. {tested.sentence}",
     )
 
 

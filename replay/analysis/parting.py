@@ -14,6 +14,7 @@ from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
 from replay.records import Outcome, canonical
 from replay.records.comparison import Parting, PartingSide
+from replay.safety.text import one_line
 
 Deed: TypeAlias = tuple[str, str]
 """What a call does: its tool, and its arguments as text."""
@@ -84,25 +85,43 @@ def _differences(sides: Sides) -> Iterator[tuple[float, tuple[int, int], str]]:
 
     Of a call that one alone makes, the other's number is that of the call after those that go together before.
     """
+    names = _names(sides)
     positions = [list(context.rows) for context in sides]
     pairs = dict(paired_calls(*(list(_deeds(context)) for context in sides)))
     partners = {other: number for number, other in pairs.items()}
     for number, position in enumerate(positions[0]):
         if number in pairs:
-            if why := _difference(sides, (position, positions[1][pairs[number]])):
+            if why := _difference(sides, names, (position, positions[1][pairs[number]])):
                 yield number, (number, pairs[number]), why
         elif _matters(sides[0], position):
             after = 1 + max((pairs[earlier] for earlier in range(number) if earlier in pairs), default=-1)
             both = after not in partners and after < len(positions[1]) and _matters(sides[1], positions[1][after])
-            yield (
-                number - 0.5,
-                (number, after),
-                "Each makes a call of its own." if both else "Only the first does this.",
-            )
+            told = _told(sides[0], position)
+            does = f"calls {_told(sides[1], positions[1][after])} there" if both else "makes no such call"
+            yield number - 0.5, (number, after), f"{names[0]} calls {told}; {names[1]} {does}."
     for other, position in enumerate(positions[1]):
         if other not in partners and _matters(sides[1], position):
             after = 1 + max((partners[earlier] for earlier in range(other) if earlier in partners), default=-1)
-            yield after - 0.5, (after, other), "Only the second does this."
+            why = f"{names[1]} calls {_told(sides[1], position)}; {names[0]} makes no such call."
+            yield after - 0.5, (after, other), why
+
+
+def _names(sides: Sides) -> tuple[str, str]:
+    """What tells the two apart in a sentence: model, id, or result."""
+    first, second = (context.trajectory for context in sides)
+    if first.model != second.model:
+        return one_line(first.model, 60), one_line(second.model, 60)
+    if first.id != second.id:
+        return one_line(first.id, 60), one_line(second.id, 60)
+    passed = [trajectory.reported is not None and trajectory.reported.passed for trajectory in (first, second)]
+    if set(passed) == {True, False}:
+        won, lost = "the run that passed", "the one that was lost"
+        return (won, lost) if passed[0] else (lost, won)
+    return "the first run", "the second"
+
+
+def _told(context: TrajectoryContext, position: str) -> str:
+    return f"{one_line(context.rows[position].tool or '(no tool)', 60)} ({position})"
 
 
 def _deeds(context: TrajectoryContext) -> Iterator[Deed]:
@@ -114,16 +133,20 @@ def _matters(context: TrajectoryContext, position: str) -> bool:
     return context.outcome(position) is not Outcome.SUCCESS or not context.only_reads(position)
 
 
-def _difference(sides: Sides, calls: tuple[str, str]) -> str | None:
+def _difference(sides: Sides, names: tuple[str, str], calls: tuple[str, str]) -> str | None:
     """What matters in which two calls that go together differ, as a sentence."""
     outcomes = [context.rows[call].outcome for context, call in zip(sides, calls, strict=True)]
+    both = f"Both call {one_line(sides[0].rows[calls[0]].tool or '(no tool)', 60)}"
     if outcomes[0] is not outcomes[1]:
-        return f"The first was judged {outcomes[0].label}, the second {outcomes[1].label}."
+        return f"{both}; {names[0]}'s call was judged {outcomes[0].label}, {names[1]}'s {outcomes[1].label}."
     own, other = (_own_values(context, call) for context, call in zip(sides, calls, strict=True))
     shown = [listed([quoted(value, 60) for value in sorted(part)], most=3) for part in (own - other, other - own)]
     if own == other:
         return None
-    return f"Their values differ: {shown[0] or 'none'} in the first, {shown[1] or 'none'} in the second."
+    if not all(shown):
+        giving, other_one = names if shown[0] else names[::-1]
+        return f"{both}; {giving} gives {shown[0] or shown[1]}, and {other_one} does not."
+    return f"{both}, {names[0]} with {shown[0]}, {names[1]} with {shown[1]}."
 
 
 def _own_values(context: TrajectoryContext, position: str) -> set[str]:

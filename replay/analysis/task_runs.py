@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
@@ -11,8 +11,10 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.formats.file_names import configuration
 from replay.records import Fault, Outcome
 from replay.runfile import Run
+from replay.runfile.compare_queries import file_locations
 from replay.runfile.task_runs import (
     CallGroup,
     TaskScores,
@@ -83,6 +85,16 @@ class TaskRuns:
             found[run.model].append(place)
         return found
 
+    def repeated(self, model: str) -> list[list[int]]:
+        """The places of a model's first runs, of its second ones, and so on, of the tasks that were run most often."""
+        counts = Counter(self.runs[place].task for place in self.by_model[model])
+        most = max(counts.values())
+        numbered: list[list[int]] = [[] for _ in range(most)]
+        for place in self.by_model[model]:
+            if counts[self.runs[place].task] == most:
+                numbered[self.runs[place].number].append(place)
+        return numbered
+
     @cached_property
     def outcome_counts(self) -> NDArray[np.int64]:
         """How many calls have which outcome: a row a run, a column an outcome of `OUTCOMES`."""
@@ -141,7 +153,9 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
         run: open for reading or writing.
         files: the run's numbers of the files to take; by default all.
     """
-    facts = _with_scores_from_elsewhere(_told_apart(list(trajectory_facts(run.connection, files))))
+    facts = _with_scores_from_elsewhere(_told_apart(list(trajectory_facts(run.connection, files)), _family))
+    folders = _configurations(facts, file_locations(run.connection))
+    facts = _told_apart(facts, lambda fact: folders[fact.row])
     scores = {found.trajectory: found for found in task_scores(run.connection, files)}
     owners = _owners(facts)
     tokens = {fact.row: (fact.input_tokens, fact.output_tokens) for fact in facts}
@@ -163,17 +177,32 @@ def read_task_runs(run: Run, files: Sequence[int] | None = None) -> TaskRuns:
     return TaskRuns(tuple(runs), tuple(groups.values()), calls, recovered, run_of_trajectory)
 
 
-def _told_apart(facts: Sequence[TrajectoryFacts]) -> list[TrajectoryFacts]:
-    """The trajectories, where an id that several families of tasks have is that of a task in each of them."""
-    own = {fact.row: "/".join(fact.labels[name] for name in _FAMILIES if name in fact.labels) for fact in facts}
-    families: dict[str, set[str]] = defaultdict(set)
+def _told_apart(facts: Sequence[TrajectoryFacts], group: Callable[[TrajectoryFacts], str]) -> list[TrajectoryFacts]:
+    """The trajectories, where an id that tasks of several groups have is that of a task in each of them."""
+    own = {fact.row: group(fact) for fact in facts}
+    groups: dict[str, set[str]] = defaultdict(set)
     for fact in facts:
         if own[fact.row]:
-            families[fact.task].add(own[fact.row])
+            groups[fact.task].add(own[fact.row])
     return [
-        fact._replace(task=f"{own[fact.row]}/{fact.task}") if own[fact.row] and len(families[fact.task]) > 1 else fact
+        fact._replace(task=f"{own[fact.row]}/{fact.task}") if own[fact.row] and len(groups[fact.task]) > 1 else fact
         for fact in facts
     ]
+
+
+def _family(fact: TrajectoryFacts) -> str:
+    return "/".join(fact.labels[name] for name in _FAMILIES if name in fact.labels)
+
+
+def _configurations(facts: Sequence[TrajectoryFacts], paths: Mapping[int, str]) -> dict[int, str]:
+    """By row: those of a trajectory's folders that tell the configurations of some model's task apart; "" of none."""
+    folders = {fact.row: configuration(paths[fact.file], fact.task) for fact in facts}
+    first: dict[tuple[str, str], set[str]] = {}
+    telling: set[str] = set()
+    for fact in facts:
+        own = set(folders[fact.row])
+        telling |= own ^ first.setdefault((fact.model, fact.task), own)
+    return {row: "/".join(folder for folder in path if folder in telling) for row, path in folders.items()}
 
 
 def _with_scores_from_elsewhere(facts: Sequence[TrajectoryFacts]) -> list[TrajectoryFacts]:

@@ -345,9 +345,7 @@ class _Gatherer:
 
     def add(self, diagnosis: Diagnosis, row: CallRow, findings: tuple[Finding, ...]) -> None:
         """Count a call."""
-        if row.tool is None:
-            return
-        if row.outcome is Outcome.UNKNOWN_TOOL:
+        if row.tool is None or row.outcome is Outcome.UNKNOWN_TOOL:
             self._add_unknown(diagnosis, row, findings)
             return
         tally = self._tally(row.server or "", row.tool.removeprefix(f"{row.server}/"))
@@ -376,7 +374,7 @@ class _Gatherer:
         """A name that is no tool: counted with the tool that was meant, where that can be known."""
         context = diagnosis.context
         later = next((finding.calls[1].call for finding in findings if finding.kind == "later-succeeded"), None)
-        name = row.tool if row.tool and row.server in self.servers else context.calls[row.call].name or row.tool or ""
+        name = row.tool if row.tool and row.server in self.servers else context.calls[row.call].name or row.tool
         if later is not None and (made := context.rows[later]).tool is not None:
             meant, shown_by = (made.server or "", made.tool.removeprefix(f"{made.server}/")), "later-call"
         elif row.rule in _NEAR_ENOUGH and (nearest := tools_meant(context, row.call)):
@@ -386,14 +384,14 @@ class _Gatherer:
             if not (self.wanted.servers or self.wanted.tools) or row.server in self.wanted.servers:
                 self._models[row.model] = None
                 stray = self._strays.setdefault(
-                    name, Sightings({"name": name, "nearest": tools_meant(context, row.call)})
+                    name or "", Sightings({"name": name or "", "nearest": tools_meant(context, row.call)})
                 )
                 stray.add(context.ref(row.call))
             return
         tally = self._tally(*meant)
         if tally is not None:
             self._models[row.model] = None
-            tally.add_name(name, context.ref(row.call), shown_by)
+            tally.add_name(name or "", context.ref(row.call), shown_by)
 
     def _tally(self, server: str, name: str) -> _ToolTally | None:
         """None where the tool is not asked for."""

@@ -103,7 +103,11 @@ Examples:
     metavar="SERVER",
     help="Re-issue calls of this server although they may change something. Repeatable.",
 )
-@click.option("--only", metavar="GLOB", help="Judge only calls whose SERVER/TOOL matches, e.g. 'excel/*'.")
+@click.option(
+    "--only",
+    metavar="GLOB",
+    help="Judge only calls whose SERVER/TOOL matches, e.g. 'excel/*'. Not into a run that holds others.",
+)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Take the first N trajectories of each file.")
 @click.option(
     "--no-rebinding", is_flag=True, help="Send arguments as recorded, also where a producer's new answer differs."
@@ -173,7 +177,8 @@ def classify(
         keep_inconclusive=keep_inconclusive,
         labels=_labels(fleet),
     )
-    with _open_run(run_path, fresh, fleet, options, names) as run:
+    with _open_run(run_path, fresh, fleet) as run:
+        _begin(run, fleet, options, names)
         run_in_order(judge_with_progress, run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
@@ -242,10 +247,15 @@ def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, 
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
 
 
-def _remember(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
-    """Keep what the run is made with, for the commands that reports print."""
+def _begin(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
+    """Keep what the run is made with, for the commands that reports print, once it may be judged so.
+
+    Raises:
+        UsageError: the run holds verdicts that would be dropped.
+    """
     from replay.runfile.run_command import RunCommand, save_command
 
+    _check_only(run, options)
     command = RunCommand(
         servers=str(fleet.path.absolute()) if fleet else None,
         allow_effects=tuple(sorted(options.allow_effects)),
@@ -284,13 +294,33 @@ def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str
     return frozenset(names)
 
 
-def _open_run(path: Path, fresh: bool, fleet: Fleet | None, options: Options, names: str | None) -> Run:
+def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
-    run = Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
-    _remember(run, fleet, options, names)
-    return run
+    return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
+
+
+def _check_only(run: Run, options: Options) -> None:
+    """See that a run keeps the verdicts that it holds: with `--only` it holds those of the glob alone.
+
+    Raises:
+        UsageError: it holds others.
+    """
+    from replay.diagnosis.phrasing import counted
+    from replay.errors import UsageError
+    from replay.records import qualified_name
+    from replay.runfile.summary import breakdown
+
+    groups = breakdown(run.connection, "tool") if options.only is not None else []
+    held = sum(sum(group.outcomes.values()) for group in groups)
+    kept = sum(sum(group.outcomes.values()) for group in groups if options.wanted(qualified_name(*group.names)))
+    if kept < held:
+        which = f"{kept or 'none'} of the {counted(held, 'call')} that {run.path} holds"
+        raise UsageError(
+            f"--only {options.only!r} matches {which}, and would drop the verdicts of the others: "
+            "judge into another file with --run, or start this one over with --fresh"
+        )
 
 
 def _print(

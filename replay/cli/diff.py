@@ -80,7 +80,7 @@ def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_j
 
     with Run.read(path) as run:
         comparison = diff_models(run, *models)
-    _print(DiffDocument(**dict(comparison)) if as_json else diff_text(comparison))
+    _print(DiffDocument(**dict(comparison)) if as_json else diff_text(comparison, models=True))
     _raise_on(conditions, len(comparison.worse), len(comparison.new_failures))
 
 
@@ -149,12 +149,13 @@ def _fail_conditions(fail_on: str | None) -> set[str]:
 
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:
+    from replay.diagnosis.phrasing import counted
     from replay.errors import FoundFailuresError
 
     found = []
     if "worse" in conditions and worse:
         found.append(f"{worse} worse")
     if "new" in conditions and new:
-        found.append(f"{new} new failures")
+        found.append(counted(new, "new failure"))
     if found:
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")

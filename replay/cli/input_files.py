@@ -32,7 +32,7 @@ class InputFiles:
         """Those that could not be read, or not as a whole."""
         self.paths: list[str] = []
         """Of those that could be read."""
-        self._named_broken = False
+        self._named_broken = self._any_too_old = False
         self._calls = 0
         self._opened: FilesOpened = FilesOpened(self._note_broken, note)
         self._sources = list(files_of(files, FileNames(names), self._note_broken, note, since))
@@ -70,6 +70,9 @@ class InputFiles:
 
     def refused(self, source: Source, error: FormatError) -> None:
         """Tell that a file cannot be read; the others go on."""
+        from replay.errors import TooOldError
+
+        self._any_too_old |= isinstance(error, TooOldError)
         self._opened.refuse(_source(source), error)
 
     def open_all(self, *, need_calls: bool = True) -> list[ResultsFile]:
@@ -130,6 +133,8 @@ class InputFiles:
         from replay.errors import InputError
 
         self._opened.finish()
+        if not self.paths and self._any_too_old and not self.unread:
+            raise InputError("", "no session is as new as --since says; name an earlier time")
         if not self.paths:
             raise InputError("", "no file could be read; see above")
         if not self._calls:

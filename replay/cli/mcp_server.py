@@ -94,7 +94,7 @@ class FailureTools:
             failures = summarize(run, most=max(1, min(limit, 200))).failures
         lines = [
             f"- `{one_line(group.example, 200)}`: {one_line(qualified_name(group.server, group.tool), 80)}, "
-            f"{group.outcome.label}, {group.calls} calls: {one_line(group.example_message, 300)}"
+            f"{group.outcome.label}, {group.calls} calls: {one_line(group.said, 300)}"
             for group in failures
         ]
         return "\n".join(lines) or "No call failed."

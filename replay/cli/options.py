@@ -227,16 +227,18 @@ def _condition(part: str) -> FailCondition:
     match = _CONDITION.fullmatch(part)
     if match is None:
         raise UsageError(f"--fail-on: {part!r} is not understood; write an outcome, or a share such as 'not_found>5%'")
-    name = match["name"].strip()
+    name, share = match["name"].strip(), float(match["share"] or 0)
+    if share > 100:
+        raise UsageError(f"--fail-on: {part!r} could never be found; a share is at most 100%")
     if name == NEW:
-        return FailCondition(name, (), float(match["share"] or 0))
+        return FailCondition(name, (), share)
     known = [FAILED, NEW, *(str(outcome) for outcome in Outcome)]
     if name not in known:
         nearest = nearest_name(name, known)
         hint = f"; did you mean {nearest}?" if nearest else ""
         raise UsageError(f"--fail-on: there is no outcome {name!r}{hint}; it takes {', '.join(known)}")
     outcomes = FAILURES if name == FAILED else (Outcome(name),)
-    return FailCondition(name, outcomes, float(match["share"] or 0))
+    return FailCondition(name, outcomes, share)
 
 
 def find_missing_findings(run_path: Path, *, say: bool = False) -> None:

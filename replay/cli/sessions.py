@@ -68,7 +68,8 @@ def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
         echo_err(f"try: {again} demo, or name files: {again} classify --offline FILES ({again} --help lists the verbs)")
         return
     for folder in folders:
-        echo_err(f"read {folder.path}: {len(folder.files):,} sessions of {folder.agent} written since {moment}")
+        sessions = "1 session" if len(folder.files) == 1 else f"{len(folder.files):,} sessions"
+        echo_err(f"read {folder.path}: {sessions} of {folder.agent} written since {moment}")
     echo_err("nothing is started, and nothing leaves this machine")
     if not any(folder.files for folder in folders):
         echo_err(f"no session is that young; look further back: {_further_back(moment)}")

@@ -99,7 +99,8 @@ def shrink(
     _echo_summary(shrunk, redactor)
     if repro.variables:
         echo_err(f"set before: {', '.join(sorted(repro.variables))} (secrets of the fleet file, which are not written)")
-    echo_err(f"to run it elsewhere, take {output} along; this is needed there: {', '.join(repro.needs)}")
+    needs = ", ".join(["replay", *repro.needs])
+    echo_err(f"to run it elsewhere, take {output} along; this is needed there: {needs}")
     click.echo(repro.command)
 
 
@@ -107,15 +108,22 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
     """The trajectory of a call, and its position there.
 
     The fleet file that the run was made with is not looked up: nothing in a run file decides what starts.
+
+    Raises:
+        UsageError: there is no such call, or the harness itself ran it.
     """
     from replay.diagnosis import TrajectoryContext
+    from replay.errors import UsageError
     from replay.runfile import Run
     from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, call)
-        stored = TrajectoryContext.load(run, TrajectoryPlace(*place[:4])).trajectory
-    return _original(stored, place.file), place.call
+        context = TrajectoryContext.load(run, TrajectoryPlace(*place[:4]))
+    if context.is_of_harness(place.call):
+        why = "a tool of the harness: no server has it, so it cannot be run again"
+        raise UsageError(f"{place.call} cannot be shrunk: {why}")
+    return _original(context.trajectory, place.file), place.call
 
 
 def _original(stored: Trajectory, file: str) -> Trajectory:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from replay.diagnosis.own_doing import own_doing
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
-from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, words_in
+from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, text_words
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes import answer_rules
 from replay.records import ENVIRONMENT_REASONS, Outcome, Reason, canonical
@@ -20,40 +20,66 @@ _MAX_ENTRY: Final = 300
 """Characters of an entry of a listing."""
 _FIGURE: Final = re.compile(r"\d[\d.,:-]*\d\d?|\b[\w.-]+@[\w.-]+\b|\b[\w-]{2,}\.[a-z]{2,5}\b")
 """What a reply says that it must have from somewhere: numbers of two digits and more, addresses, files."""
-
-
-class _Bearing(NamedTuple):
-    kind: Bearing
-    why: str
+_WEIGHT: Final[Sequence[Bearing]] = ("on-path", "worked-around", "recovered", "beside")
+"""The bearing that matters most first."""
 
 
 def environment_faults(context: TrajectoryContext, passed: bool | None) -> Iterator[AuditedFault]:
-    """The calls of a trajectory that the environment failed when it was recorded, in the order of its steps.
+    """What the environment failed when a trajectory was recorded, in the order of its steps; an outage is one fault.
 
     Args:
         context: the trajectory.
         passed: whether its task is reported as passed: then nothing lies on the way to a loss.
     """
+    requests = Requests(context)
     failed = {
-        position: reason
+        position: (reason, _in_sandbox(requests, position, reason))
         for position, row in context.rows.items()
         if (reason := recorded_fault(row)) is not None
         and not own_doing(context, position, reason)
         and not _was_of_use(context, position)
+        and not requests.says_only_itself(position)
     }
-    for position, bearing in _bearings_of(Requests(context), list(failed), passed).items():
-        row = context.rows[position]
+    for outage in _outages(requests, failed):
+        (reason, in_sandbox), row = failed[outage[0]], context.rows[outage[0]]
+        dependents = dict.fromkeys(later for at in outage for later in _dependents(context, at))
+        bearing, why = _bearing_of(requests, outage, passed)
         yield AuditedFault(
-            call=context.ref(position),
+            call=context.ref(outage[0]),
+            more=tuple(outage[1:]),
             tool=row.tool,
             server=row.server,
-            reason=failed[position],
+            reason=reason,
+            in_sandbox=in_sandbox,
             message=plain(row.message, 200) + ".",
-            bearing=bearing.kind,
-            why=bearing.why,
-            then=_then(context, position),
-            dependents=tuple(_dependents(context, position)),
+            bearing=bearing,
+            why=why,
+            then=_then(context, outage[-1]),
+            dependents=tuple(later for later in dependents if later not in outage),
         )
+
+
+def _outages(requests: Requests, failed: Mapping[str, object]) -> list[list[str]]:
+    """The calls that failed, those of an outage together: one server failed them by one cause, until one of the tools
+    answered again.
+    """
+    outages: list[list[str]] = []
+    running: dict[tuple[str | None, object], list[str]] = {}
+    for position, row in requests.context.rows.items():
+        if position in failed:
+            outage = running.setdefault((row.server, failed[position]), [])
+            outages += [outage] * (not outage)
+            outage.append(position)
+        elif running and did_its_work(row):
+            tool = requests[position].tool
+            running = {key: own for key, own in running.items() if all(requests[at].tool != tool for at in own)}
+    return outages
+
+
+def _in_sandbox(requests: Requests, position: str, reason: Reason) -> bool:
+    """Whether a program of the model's lacked a package, another program, a right or a login where it ran."""
+    unknown = reason is Reason.UNAUTHORIZED and requests[position].effect == "program"
+    return unknown or requests.context.rows[position].recorded_rule == "program.missing"
 
 
 def recorded_fault(row: CallRow) -> Reason | None:
@@ -107,37 +133,27 @@ def _was_of_use(context: TrajectoryContext, position: str) -> bool:
     )
 
 
-def _bearings_of(requests: Requests, failed: Sequence[str], passed: bool | None) -> dict[str, _Bearing]:
-    """What the calls that the environment failed meant; what asks in vain for the same lies where the others do."""
-    context = requests.context
-    bearings = {at: _bearing(requests, at, _dependents(context, at), passed) for at in failed}
-    for position, bearing in bearings.items():
-        if bearing.kind != "beside" or passed:
-            continue
-        for other in failed:
-            if bearings[other].kind == "on-path" and other != position and requests.asks_no_more(position, other):
-                bearings[position] = _Bearing("on-path", f"It asked for no more than {other}.")
-                break
-        tool = context.rows[position].tool
-        vain = [at for at in failed if bearings[at].kind == "on-path" and context.rows[at].tool == tool]
-        if vain and (again := _never_answered(requests, position, list(context.rows))):
-            bearings[position] = _Bearing("on-path", again)
-    return bearings
+def _bearing_of(requests: Requests, outage: Sequence[str], passed: bool | None) -> tuple[Bearing, str]:
+    """What an outage meant, and why: what the first of those of its calls did that mattered most."""
+    bearings = [_bearing(requests, at, _dependents(requests.context, at), passed) for at in outage]
+    at, (bearing, why) = min(zip(outage, bearings, strict=True), key=lambda judged: _WEIGHT.index(judged[1][0]))
+    return bearing, why if at == outage[0] else f"{at}, in the same outage: {why}"
 
 
-def _bearing(requests: Requests, position: str, dependents: Sequence[str], passed: bool | None) -> _Bearing:
-    """What a failed call meant: the first that holds of it."""
+def _bearing(requests: Requests, position: str, dependents: Sequence[str], passed: bool | None) -> tuple[Bearing, str]:
+    """What a failed call meant, and why: the first that holds of it."""
     got = requests.got(position)
-    if got is not None and got.later:
-        return _Bearing("recovered", got.why)
-    if passed or got is not None:
-        return _Bearing("beside", "The task passed without it." if got is None else got.why)
+    if got is not None or passed:
+        return got or ("beside", "The task passed without it.")
     on_path = next(_ways_to_a_loss(requests, position, dependents), None)
     if on_path is not None:
-        return _Bearing("on-path", on_path)
-    named = any(holds(requests.question, value) for value in _names_of(requests, position))
-    task = "other calls dealt with what the task names of it" if named else "the task does not name what it asked for"
-    return _Bearing("beside", f"Nothing depends on it, and {task}.")
+        return "on-path", on_path
+    named = [value for value in _names_of(requests, position) if holds(requests.question, value)]
+    order = requests.context.order
+    alike = sorted(requests.successes_alike(position), key=lambda at: order[at] < order[position])
+    other = next((at for at in alike if any(holds(requests[at].text, value) for value in named)), None)
+    task = f"{other} dealt with what the task names of it" if other else "the task does not name what it asked for"
+    return "beside", f"Nothing depends on it, and {task}."
 
 
 def _ways_to_a_loss(requests: Requests, position: str, dependents: Sequence[str]) -> Iterator[str]:
@@ -163,7 +179,7 @@ def _ways_to_a_loss(requests: Requests, position: str, dependents: Sequence[str]
 def _never_answered(requests: Requests, position: str, others: Sequence[str]) -> str | None:
     """That the same tool was asked in other calls as well, and never did what it is there for."""
     rows = requests.context.rows
-    again = [at for at in others if at != position and rows[at].tool == rows[position].tool]
+    again = [at for at in others if at != position and requests[at].tool == requests[position].tool]
     if not again or any(_answered(rows[at]) or requests.got(at) for at in again):
         return None
     return f"The same tool was asked {counted(len(again), 'more time')} and never answered."
@@ -177,7 +193,7 @@ def _answered(row: CallRow) -> bool:
 def _failed_and_mattered(requests: Requests, position: str) -> bool:
     """Whether a call that depends on a failed one failed too, and was neither made up for nor beside the path."""
     row = requests.context.rows.get(position)
-    return row is not None and not did_its_work(row) and _bearing(requests, position, [], None).kind == "on-path"
+    return row is not None and not did_its_work(row) and _bearing(requests, position, [], None)[0] == "on-path"
 
 
 def _dependents(context: TrajectoryContext, position: str) -> list[str]:
@@ -194,10 +210,10 @@ def _named_by_task(requests: Requests, position: str) -> str | None:
     for value in sorted(_names_of(requests, position), key=lambda value: (-len(value), value)):
         if holds(requests.question, value) and not holds(got, value):
             return value
-    missing = (own.words & words) - words_in(got)
+    missing = (own.words & words) - text_words(got)
     for text in map(str, () if own.statements else own.arguments.values()):
-        said = words_in(text) & own.words
-        if said & missing and len(said & words) >= MIN_NAMED * len(words_in(text)):
+        said = text_words(text) & own.words
+        if said & missing and len(said & words) >= MIN_NAMED * len(text_words(text)):
             return text
     return None
 
@@ -214,8 +230,8 @@ def _picked_by_task(requests: Requests, position: str) -> str | None:
     for edge in requests.context.graph.into(position):
         records = re.split(r"\n|\}\s*,\s*\{", full_text(requests.context, edge.producer))
         own = [record for record in records if str(edge.value) in record]
-        others = words_in("\n".join(record for record in records if record not in own))
-        picked = (requests.question_words & words_in("\n".join(own))) - others
+        others = text_words("\n".join(record for record in records if record not in own))
+        picked = (requests.question_words & text_words("\n".join(own))) - others
         if picked and others and max(map(len, records)) <= _MAX_ENTRY:
             return min(picked)
     return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from replay.dag.documents import parts
-from replay.safety.text import one_line
+from replay.safety.text import one_line, without_colours
 
 _COUNT_OF_ERRORS: Final = re.compile(r"\b\d+ validation errors? for \w+ ")
 """What pydantic's check of arguments says before it says anything."""
@@ -25,12 +25,12 @@ def quoted(value: Any, limit: int = _MAX_LENGTH) -> str:
 
 def plain(text: str, limit: int = 160) -> str:
     """Words of a server on one line, without a full stop at the end."""
-    return one_line(text, limit).rstrip(".")
+    return one_line(without_colours(text), limit).rstrip(".")
 
 
 def without_preamble(message: str) -> str:
-    """A verdict's sentence for a narrow column, without how many errors a check found in which of its classes."""
-    return _COUNT_OF_ERRORS.sub("", message, count=1)
+    """A verdict's sentence for a narrow column, without colours and the count of errors that a check found."""
+    return _COUNT_OF_ERRORS.sub("", without_colours(message), count=1)
 
 
 def place(pointer: str) -> str:

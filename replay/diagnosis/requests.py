@@ -12,10 +12,11 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from replay.dag.documents import answer_tree, as_json, leaves, resolve
 from replay.diagnosis.phrasing import listed
-from replay.diagnosis.sql import Statement, covered, statements_of
+from replay.diagnosis.sql import Statement, covered, reads_of_the_same, statements_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes.call_facts import ArgumentIndex, name_words, runs_commands
 from replay.records import Outcome, texts_of
+from replay.records.audit import Bearing
 from replay.records.files import CallRow
 
 Effect: TypeAlias = Literal["reads", "writes", "program", "unknown"]
@@ -39,11 +40,13 @@ _NO_NOUNS: Final = _READING.union(
 )
 _MAKING: Final = frozenset(["create", "push", "put", "save", "upload", "write"])
 """Of a tool that writes the whole of a thing."""
+_COUNT: Final = re.compile(r"(?:count|total)$", re.IGNORECASE)
 _ACTION: Final = re.compile(r"/(?:action|function|method|operation|tool)(?:_?name)?$", re.IGNORECASE)
 """An argument by which a tool that does many things is told which."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][\w.-]{1,60}")
 _AMOUNT: Final = re.compile(r"(?:count|cursor|limit|max|offset|page|range|rows|size|timeout)[^/]*$", re.IGNORECASE)
 """In the name of an argument that says how much is wanted, and not of what."""
+_TIMEOUT: Final = re.compile(r"timeout[^/]*$", re.IGNORECASE)
 _LIST_ITEM: Final = re.compile(r"/\d+(?:/|$)")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 MIN_NAMED: Final = 0.5
@@ -78,15 +81,7 @@ class Request(NamedTuple):
     """Those, what of that kind stands inside longer texts, the last parts of paths, short texts of several words."""
     words: frozenset[str]
     text: str
-    """Of all arguments."""
-
-
-class Got(NamedTuple):
-    """That what a failed call had asked for was had all the same."""
-
-    later: bool
-    """By a later call, or one beside it; else the model had written it itself."""
-    why: str
+    """Of all arguments, and of files that a program names and the model had written."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,16 @@ class Requests:
 
     @cached_property
     def _by_position(self) -> dict[str, Request]:
-        return {position: _request(self.context, position) for position in self.context.rows}
+        requests, written = {}, dict[str, str]()
+        for position in self.context.rows:
+            request = _request(self.context, position)
+            if request.effect == "program":
+                scripts = [text for name, text in written.items() if holds(request.text, name)]
+                request = request._replace(text="\n".join([request.text, *scripts]))
+            elif request.effect == "writes":
+                written.update({value.rpartition("/")[2]: request.text for value in request.whole})
+            requests[position] = request
+        return requests
 
     @cached_property
     def _uses(self) -> Counter[str]:
@@ -114,7 +118,7 @@ class Requests:
     @cached_property
     def question_words(self) -> frozenset[str]:
         """The words of the task."""
-        return words_in(self.question)
+        return text_words(self.question)
 
     def successes_alike(self, position: str) -> list[str]:
         """The calls that may have got what a call wants: none that only reads for one that writes, or the other way
@@ -129,22 +133,21 @@ class Requests:
         good = [other for other, row in self.context.rows.items() if did_its_work(row) and may(self[other])]
         return [other for other in good if own.effect != "reads" or not self._shows_nothing(other)]
 
-    def got(self, position: str) -> Got | None:
-        """Which calls that succeeded had asked for what a failed one wants; None where none clearly did."""
+    def got(self, position: str) -> tuple[Bearing, str] | None:
+        """How what a failed call wants was had all the same, and by which call; None where it clearly was by none."""
         step = self.context.step_of
         alike = [other for other in self.successes_alike(position) if other != position]
         later = [other for other in alike if step[other] >= step[position]]
         for other in later:
             if self._asks_the_same(position, other):
-                return Got(True, f"{other} asked for the same and got it.")
-        about = [other for other in later if self._asks_about_the_same(position, other)]
-        if about:
-            were = "was" if len(about) == 1 else "were"
-            return Got(True, f"{listed(about, most=3)} asked about the same and {were} answered.")
-        if self._ask_together(position, later):
-            return Got(True, "Later calls asked for all of it and got it.")
+                return "recovered", f"{other} asked for the same and got it."
+        if (parts := self._parts(position, later)) is not None:
+            return "recovered", f"{listed(parts, most=3)} asked for all of it and got it."
+        for other in later:
+            if self._deals_with_the_same(position, other):
+                return "worked-around", f"{other} dealt with the same in another way and was answered."
         made = [other for other in self.context.rows if step[other] < step[position] and self._made(position, other)]
-        return Got(False, f"It looks at what {made[-1]} had written.") if made else None
+        return ("beside", f"It looks at what {made[-1]} had written.") if made else None
 
     def _made(self, position: str, other: str) -> bool:
         """Whether a call reads what another one wrote."""
@@ -158,17 +161,8 @@ class Requests:
         few = self._few(position)
         return bool(few) and few <= its.whole and not _MAKING.isdisjoint(name_words(its.tool))
 
-    def asks_no_more(self, position: str, other: str) -> bool:
-        """Whether one call wants nothing that another one of the same kind does not want as well."""
-        own, its = self[position], self[other]
-        if own.effect != its.effect or bool(own.statements) != bool(its.statements):
-            return False
-        if own.statements:
-            return _all_covered(own, its.statements)
-        held = own.words <= its.words and all(holds(its.text, value) for value in own.whole)
-        return bool(own.whole) and held
-
     def _asks_the_same(self, position: str, other: str) -> bool:
+        """Whether a call wants just what another one does: by the same arguments, by SQL, by the id of the same."""
         own, its = self[position], self[other]
         if own.statements:
             executed = own.effect == "writes" or own.nouns == its.nouns
@@ -177,18 +171,28 @@ class Requests:
             few = self._few(position)
             named = {value for value in few if _FILE.search(value)} or few
             return not named.isdisjoint(self._aliases(other) - set(its.arguments.values()))
-        if its.arguments.items() <= own.arguments.items() and bool(its.arguments) == bool(own.arguments):
-            return True
-        text = "\n".join([its.text, *self._aliases(other)])
-        return own.effect != "program" and self._covers(position, text) and not self._differs(position, other)
+        return all(self._says_the_same(position, other, at) for at in own.arguments.keys() | its.arguments.keys())
 
-    def _asks_about_the_same(self, position: str, other: str) -> bool:
-        own, its = self[position], self[other]
-        if own.statements or (own.tool == its.tool and own.effect != "program"):
-            return False
-        few = self._few(position)
-        held = bool(few) and own.effect == "reads" and all(holds(its.text, value) for value in few)
-        return self._is_another_way(position, other) and (held or self._covers(position, its.text))
+    def _says_the_same(self, position: str, other: str, pointer: str) -> bool:
+        """Whether two calls of a tool have the same argument, or one that makes no less of the second one's answer."""
+        mine, theirs = (self[at].arguments.get(pointer) for at in (position, other))
+        if mine == theirs or _TIMEOUT.search(pointer):
+            return True
+        if mine and set(str(mine).splitlines()) <= set(str(theirs).splitlines()):
+            return True
+        limit = _AMOUNT.search(pointer) or _CELLS.fullmatch(str(mine))
+        return mine in self._aliases(other) if theirs is not None else limit is not None
+
+    def _deals_with_the_same(self, position: str, other: str) -> bool:
+        """Whether a call is about the same thing, by another tool or with other arguments."""
+        own, its, few = self[position], self[other], self._few(position)
+        if own.statements:
+            alike = (reads_of_the_same(statement, its.statements) for statement in own.statements)
+            return own.nouns == its.nouns and all(alike)
+        text = "\n".join([its.text, *self._aliases(other)])
+        held = bool(few) and own.effect == "reads" and all(holds(text, value) for value in few)
+        same = held or self._covers(position, text)
+        return same and self._is_another_way(position, other) and not self._differs(position, other)
 
     def _lasting(self, position: str) -> tuple[Statement, ...]:
         """A call's statements, without those whose work a later one dropped."""
@@ -207,13 +211,15 @@ class Requests:
         elsewhere = self.context.rows[position].server != self.context.rows[other].server
         return elsewhere or its.effect == "program" or own.tool == its.tool or not own.nouns.isdisjoint(its.nouns)
 
-    def _ask_together(self, position: str, later: Sequence[str]) -> bool:
+    def _parts(self, position: str, later: Sequence[str]) -> list[str] | None:
+        """The calls that together made what a call with SQL was to make; None where they did not make all of it."""
         own = self[position]
-        if own.statements:
-            statements = tuple(statement for other in later for statement in self._lasting(other))
-            return own.effect == "writes" and _all_covered(own, statements)
-        ways = [at for at in later if self._is_another_way(position, at) and not self._differs(position, at)]
-        return self._covers(position, "\n".join(self[at].text for at in ways))
+        lasting = {other: self._lasting(other) for other in later}
+        everything = [statement for made in lasting.values() for statement in made]
+        if not own.statements or own.effect != "writes" or not _all_covered(own, everything):
+            return None
+        targets = {statement.target for statement in own.statements}
+        return [other for other, made in lasting.items() if targets & {statement.target for statement in made}]
 
     def _covers(self, position: str, text: str) -> bool:
         """Whether a text has the arguments that few calls have, and all that the task names."""
@@ -224,7 +230,7 @@ class Requests:
         wanted |= {value for value in own.values if holds(self.question, value)}
         if not (wanted or words):
             return False
-        return all(holds(text, value) for value in wanted) and len(words & words_in(text)) >= MIN_NAMED * len(words)
+        return all(holds(text, value) for value in wanted) and len(words & text_words(text)) >= MIN_NAMED * len(words)
 
     def _few(self, position: str) -> set[str]:
         most = max(_FEW, len(self.context.calls) // 2)
@@ -255,11 +261,28 @@ class Requests:
         return frozenset(value for value in aliases if len(value) >= _MIN_ALIAS)
 
     def _shows_nothing(self, position: str) -> bool:
-        """Whether an answer says that nothing was there."""
-        if "empty" in self.context.rows[position].findings:
+        """Whether an answer says that nothing was there, or a program no more than stands in it."""
+        if "empty" in self.context.rows[position].findings or self.says_only_itself(position):
             return True
         answer = self.context.answer(position)
-        return answer is not None and all(value in ("", 0) for _, value in leaves(answer_tree(answer)))
+        found = dict(leaves(answer_tree(answer))) if answer is not None else {}
+        none = [at.rpartition("/")[0] for at, value in found.items() if value == 0 and _COUNT.search(at)]
+        beside = [value for at, value in found.items() if any(at.startswith(f"{part}/") for part in none)]
+        return answer is not None and all(value in ("", 0) for value in beside or found.values())
+
+    def says_only_itself(self, position: str) -> bool:
+        """Whether a program says no more than stands in it, and what every answer of its tool says that worked."""
+        own, rows = self[position], self.context.rows
+        if own.effect != "program":
+            return False
+        good = [at for at, row in rows.items() if did_its_work(row) and self[at].tool == own.tool and at != position]
+        frame = frozenset.intersection(*map(self._said.__getitem__, good)) if good else frozenset()
+        return self._said[position] <= text_words(own.text.replace("\\n", " ")) | frame
+
+    @cached_property
+    def _said(self) -> dict[str, frozenset[str]]:
+        """The words of each answer."""
+        return {position: text_words(full_text(self.context, position)) for position in self.context.rows}
 
 
 def did_its_work(row: CallRow) -> bool:
@@ -272,7 +295,7 @@ def question_of(context: TrajectoryContext) -> str:
     return context.trajectory.task.question or ""
 
 
-def words_in(text: str) -> frozenset[str]:
+def text_words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(_WORD.findall(text.casefold()))
 
@@ -312,7 +335,7 @@ def _request(context: TrajectoryContext, position: str) -> Request:
         statements=statements,
         whole=frozenset(_document(value) for value in values if value in texts or f"{value}/" in texts),
         values=frozenset(values | names | {text for text in texts if " " in text and len(text) <= _MAX_PHRASE}),
-        words=frozenset(word for text in said for word in words_in(text)),
+        words=frozenset(word for text in said for word in text_words(text)),
         text="\n".join(texts),
     )
 

@@ -86,6 +86,13 @@ def covered(wanted: Statement, others: Sequence[Statement]) -> bool:
     return literals == 1 and _share(wanted.numbers, [other.numbers for other in same]) >= _MOST
 
 
+def reads_of_the_same(wanted: Statement, others: Sequence[Statement]) -> bool:
+    """Whether one of other statements reads the tables that one reads, row by row or added up as it does."""
+    added_up = wanted.names & _AGGREGATES
+    alike = (other for other in others if not other.changes and other.names & _AGGREGATES == added_up)
+    return not wanted.changes and any(wanted.tables and wanted.tables <= other.tables for other in alike)
+
+
 def _share(wanted: Sequence[str] | frozenset[str], others: Sequence[Sequence[str] | frozenset[str]]) -> float:
     """How much of what one statement has others have as well."""
     return sum(any(value in other for other in others) for value in wanted) / len(wanted) if wanted else 1.0
@@ -116,7 +123,7 @@ def _statement(tokens: list[re.Match[str]]) -> Statement | None:
     if words[start] in _WRAPPERS:
         inner = [at for at, word in enumerate(words) if word in _CHANGES | {"select"} and words[at + 1] != "("]
         start = next((at for at in inner if words[at] in _CHANGES), next(iter(inner), 0))
-    verb = words[start]
+    verb = "delete" if words[start] == "truncate" else words[start]
     if verb not in _CHANGES | _READS:
         return None
     read = [at for at, word in enumerate(words) if word.isidentifier() and words[at - 1] in ("from", "join", "table")]

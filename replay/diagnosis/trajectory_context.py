@@ -149,6 +149,10 @@ class TrajectoryContext:
         row = self.rows.get(position)
         return row.outcome if row else None
 
+    def is_of_harness(self, position: str) -> bool:
+        """Whether a tool of the harness was called, so that the recorded answer is all that there will ever be."""
+        return self.calls[position].local and self.rows[position].evidence == "recorded"
+
     def tool(self, position: str) -> Tool | None:
         """The description of a call's tool, where its server gave one."""
         row = self.rows.get(position)

@@ -357,10 +357,18 @@ class Document:
         if text.startswith(("//", "/*"), error.pos):
             message = "JSON with comments, as settings have them; expected a recording"
             return UnknownFormatError(self.path, message, _line_and_column(text, error.pos))
-        rest = text[error.pos :].strip()
-        found = repr(text[error.pos : error.pos + 20]) if rest else "the file ends here"
-        message = f"broken JSON: {error.msg[:1].lower()}{error.msg[1:]}; found {found}"
-        return FormatError(self.path, message, _line_and_column(text, error.pos))
+        return FormatError(self.path, f"broken JSON: {_what_is_wrong(text, error)}", _line_and_column(text, error.pos))
+
+
+def _what_is_wrong(text: str, error: json.JSONDecodeError) -> str:
+    """Such as `expected ',' delimiter, found 'x'`, in place of the decoder's `Expecting ',' delimiter`."""
+    shown = repr(text[error.pos : error.pos + 20])
+    problem, expecting, expected = error.msg.partition("Expecting ")
+    if expecting:
+        found = f"found {shown}" if text[error.pos :].strip() else "but the file ends here"
+        return f"expected {'a value' if expected == 'value' else expected}, {found}"
+    problem = problem.removesuffix(" at").removesuffix(" starting")
+    return f"{problem[:1].lower()}{problem[1:]}: {shown}"
 
 
 def _records_in(value: Any, place: str, *, open_containers: bool) -> Iterator[Element]:

@@ -24,6 +24,8 @@ _SUFFIXES = (".trajectory.json", ".jsonl", ".ndjson", ".json", ".eval")
 _RUN_WORDS = "run|trial|seed|rep|attempt|epoch|pass"
 _RUN = re.compile(rf"(?:{_RUN_WORDS})[-_]?\d+|\d{{1,3}}", re.IGNORECASE)
 _NAMED_RUN = re.compile(rf"(?:{_RUN_WORDS})[-_]?\d+", re.IGNORECASE)
+_RUN_AT_END = re.compile(rf"(?:^|[-_. ])(?:(?:{_RUN_WORDS})[-_]?)?\d[\dTZ:._-]*$", re.IGNORECASE)
+"""What folders of several runs differ in: `run-3`, `gpt-5_run1`, `results-2`, a date or a time."""
 _TASK = re.compile(r"(?:task|question|query|case|problem|sample|item|instance|scenario|q)[-_]?\d+", re.IGNORECASE)
 _GENERIC = re.compile(
     r"(?:messages?|trajector(?:y|ies)|traj|results?|out(?:put)?s?|conversations?|sessions?|logs?|events|traces?"
@@ -134,6 +136,14 @@ def _read_folders(path: str) -> tuple[str | None, str | None]:
     inside = [folder for folder in folders if folder and not _RUN.fullmatch(folder)]
     task = inside.pop() if inside and _GENERIC.fullmatch(_stem(path)) and not _ARCHIVE.search(inside[-1]) else None
     return (inside[-1] if inside and _MODEL_NAME.fullmatch(inside[-1]) else None), task
+
+
+def configuration(path: str, task: str) -> tuple[str, ...]:
+    """The folders in which a file lies, but for those of its task and without what tells runs apart: a run of the same
+    task that lies in others was made with something else (`github/klavis/run-1`, `github/official/run-1`).
+    """
+    folders = (_RUN_AT_END.sub("", folder) for folder in path.split("/")[:-1] if not folder.startswith(task))
+    return tuple(filter(None, folders))
 
 
 def proposed_pattern(paths: Sequence[str]) -> str | None:

@@ -114,7 +114,8 @@ def printable(path: Path) -> str:
 
 def _refusal(name: str, error: OSError) -> FormatError:
     if isinstance(error, FileNotFoundError):
-        return FormatError(name, "no such file")
+        address, is_address = re.subn(r"^(https?|ftp|s3|gs):/+", r"\1://", name)
+        return FormatError(address, "an address, not a file; download it first" if is_address else "no such file")
     if isinstance(error, IsADirectoryError):
         return FormatError(name, f"a directory, not a file; name its files: {name}/*.json")
     return FormatError(name, f"cannot be read: {error.strerror}")

@@ -51,7 +51,7 @@ class ArgumentIndex:
         values = [value for _, value in islice(leaves(arguments, enter_texts=False, id_keys=False), MAX_VALUES)]
         strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
         self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
-        self._numbers = tuple(value for value in values if not isinstance(value, str))
+        self.numbers = tuple(value for value in values if not isinstance(value, str))
 
     def repeats_argument(self, key: str, part: Any) -> bool:
         """Whether a field of an answer only repeats an argument: by its name, or by a value of some length."""
@@ -62,6 +62,17 @@ class ArgumentIndex:
     def echoed_by(self, key: str, part: Any) -> bool:
         """Whether a field of an answer, named in lower case, is an argument as it was sent: its name and its value."""
         return any(name.casefold() == key and value == part for name, value in self.by_name.items())
+
+    def explained_by(self, part: Any) -> bool:
+        """Whether a part of an answer has a text for arguments alone, by their names: `{"page": "must be >= 1"}`."""
+        return (
+            isinstance(part, dict)
+            and bool(part)
+            and all(
+                str(name).casefold() in self._folded_names and isinstance(text, str | list)
+                for name, text in part.items()
+            )
+        )
 
     def tool_named_in(self, text: str) -> bool:
         """Whether the text names the tool, or the call's name as written."""
@@ -105,12 +116,12 @@ class ArgumentIndex:
             holds_quoted(text, value) or _stands_alone(text, value) for value in short
         ):
             return True
-        return any(holds_number(text, number) for number in self._numbers)
+        return any(holds_number(text, number) for number in self.numbers)
 
     def number_named_in(self, text: str) -> bool:
         """Whether the text holds a number among the argument values, be it written as a string."""
         written = (value for value in self.texts if re.fullmatch(r"-?\d+(?:\.\d+)?", value))
-        return any(holds_number(text, number) for number in (*self._numbers, *written))
+        return any(holds_number(text, number) for number in (*self.numbers, *written))
 
     def value_told_of_in(self, text: str) -> bool:
         """Whether a sentence tells of a value: holds one of one short word, and not as the label before a colon."""
@@ -122,7 +133,7 @@ class ArgumentIndex:
                 for value in values
                 if not re.search(r"[/\\]", value)
             )
-            or any(holds_number(text, number) for number in self._numbers if abs(number) > _MAX_COMMON)
+            or any(holds_number(text, number) for number in self.numbers if abs(number) > _MAX_COMMON)
         )
 
     def value_quoted_in(self, text: str) -> bool:
@@ -190,7 +201,7 @@ _CONTENT_NOUNS = _set_of("""
     file files text content contents document documents doc docs note notes page pages resource url
     markdown html json blob message messages snippet log logs lines line paragraph memory raw body
     transcript comment comments readme source article section email mail thread history variable env
-    secret clipboard screen policy policies faq guide instructions rules terms knowledge manual abstract
+    secret clipboard screen policy policies faq guide instructions rule rules terms knowledge manual abstract
     lyrics quote joke poem definition story notebook diary journal book chapter letter letters
 """)
 _READING_NAMES = _set_of("""
@@ -334,6 +345,14 @@ def asks_yes_or_no(arguments: ArgumentIndex) -> bool:
 
 
 @_known
+def asks_for_a_state(arguments: ArgumentIndex) -> bool:
+    """Whether the tool, by its name, tells how a thing stands: `get_status`, `job_state`, `check_health`."""
+    return not {"status", "state", "health"}.isdisjoint(name_words(arguments.tool_name)) and not changes_something(
+        arguments
+    )
+
+
+@_known
 def queries_a_database(arguments: ArgumentIndex) -> bool:
     """Whether the call brings a statement of a database: the answer is rows then, never prose."""
     return "sql" in arguments.argument_names or any(_SQL_STATEMENT.match(value) for value in arguments.texts)
@@ -382,7 +401,9 @@ def _is_told_a_verb(arguments: ArgumentIndex) -> bool:
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 MAX_PROGRAM_LENGTH = 20_000
 _DENIES = re.compile(
-    r"\b(?:nothing|none|not|n't|never|no|cannot|fail\w*|error\w*|already|unexpectedly)\b", re.IGNORECASE
+    r"n't\b|\b(?:nothing|none|not|never|no|cannot|fail\w*|error\w*|already|unexpectedly|only"
+    r"|(?:can|could|may|must|to) be)\b",
+    re.IGNORECASE,
 )
 _PARTICIPLE = re.compile(r"\b\w{3,20}(?:ed|en)\b")
 _MAX_OPENING = 120
@@ -392,7 +413,8 @@ _STEM = 4
 
 def says_the_verb(text: str, arguments: ArgumentIndex) -> bool:
     """Whether a text begins with what the tool's name, or the action asked for, does, as done: `Paragraph added`."""
-    first = re.split(r"[.!?](?:\s|$)", text.lstrip()[:_MAX_OPENING], maxsplit=1)[0]
+    bare = re.sub(r"(?<!\w)'[^'\n]{1,60}'(?!\w)", "", text.lstrip()[:_MAX_OPENING])
+    first = re.split(r"[.!?](?:\s|$)", bare, maxsplit=1)[0]
     if _DENIES.search(first):
         return False
     asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]

@@ -119,11 +119,15 @@ def rpc_code(text: str) -> int | None:
     return int(match[1] or match[2]) if match else None
 
 
+_SERVER_ERRORS = frozenset((*range(500, 550), *range(555, 600)))
+
+
 def cause_of_status(status: int | None) -> str | None:
     """What an HTTP status says."""
     if status is None or not 400 <= status < 600:
         return None
-    return _numbers("HTTP").get(str(status), "invalid" if status < 500 else "outage")
+    unknown = "outage" if status in _SERVER_ERRORS else None  # 550 to 554 are those of mail servers
+    return _numbers("HTTP").get(str(status), "invalid" if status < 500 else unknown)
 
 
 def cause_of_rpc(code: int | None) -> str | None:

@@ -8,18 +8,20 @@ from collections.abc import Callable, Collection
 from replay.outcomes.call_facts import (
     CODE_ARGUMENTS,
     brings_a_program,
+    holds_word,
     name_words,
     queries_a_database,
     runs_commands,
     same_path,
 )
-from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said
+from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, http_status
 from replay.outcomes.denials import NOT_A_LACK, denies_a_value, no_such_thing
 from replay.outcomes.error_report import (
     decisive_part,
     misses_a_file,
     misses_module,
     misses_program,
+    program_words,
     server_is_unknown,
     strip_wrappers,
 )
@@ -42,10 +44,20 @@ _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|oper
 _PATH_DENIED = re.compile(
     r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
 )
+_OF_PROGRAM = re.compile(r"([a-z][\w.-]{1,30}): ")
+_NO_PORT = re.compile(
+    r"\b(?:listen|bind) E(?:PERM|ACCES|ADDRINUSE)\b|\baddress already in use\b|\bWin32 error \d", re.IGNORECASE
+)
+_NAME_IN_CODE = re.compile(
+    r"\bcannot find (?:name|symbol|value|type|function|macro|'[^'\n]{1,80}' in scope)\b"
+    r"|\bparameter cannot be found\b"
+)
+"""What a compiler cannot find is wrong in the program, and no thing that was asked for."""
 _INSTALL = re.compile(r"\b(?:pip3?|npm|brew|apt(?:-get)?|cargo|gem|conda) install\b", re.IGNORECASE)
 _EXCEPTION = re.compile(
     r"\b(?:Type|Reference|Syntax|Range|Name|Attribute|Key|Index|Value|Indentation|ZeroDivision|Assertion|Eval|Lookup"
-    r"|Arithmetic|Overflow|UnboundLocal|Runtime|Recursion)Error\b|\bStopIteration\b|\bis not a function\b"
+    r"|Arithmetic|Overflow|UnboundLocal|Runtime|Recursion|NoMethod|Undef\w{1,20})Error\b"
+    r"|\bCall to undefined\b|\bStopIteration\b|\bis not a function\b"
     r"|\bis not defined\b|\bhas no attribute\b|\bcannot read propert|\bunexpected token\b",
     re.IGNORECASE,
 )
@@ -206,13 +218,15 @@ def program_reports_missing(parsed: ParsedAnswer) -> bool:
     if error is None or error.basis != "exit" or _STACK.search(error.text):
         return False
     lines = decisive_part(error).splitlines()
-    if len(lines) == 1 and no_such_thing(lines[0]):
+    if (len(lines) == 1 and no_such_thing(lines[0])) or any(http_status(line) in (404, 410) for line in lines[-2:]):
         return True
     return any(_is_not_there(line, "\n".join(lines[at : at + 2]), parsed) for at, line in enumerate(lines))
 
 
 def _is_not_there(line: str, named_in: str, parsed: ParsedAnswer) -> bool:
     said = causes_said(line)
+    if _NAME_IN_CODE.search(line):
+        return False
     missing = "not-found" in said or "missing" in causes_in(line)
     return missing and "environment" not in said and parsed.arguments.value_named_in(named_in)
 
@@ -260,6 +274,10 @@ _NO_VALUE = re.compile(
 """What is left of `no item sofa` and `unknown item: sofa` without the arguments' values: a kind of thing."""
 
 
+_QUOTED_LACK = re.compile(rf"no {NOT_A_LACK}[^'\"\n]{{1,60}}['\"]\w", re.IGNORECASE)
+"""`no copy of 'Cairns' on the disk`: what is not there has a name."""
+
+
 def breaks_a_stated_range(parsed: ParsedAnswer) -> bool:
     """The report names a number of the call, and the range in which such things are: `no room 12, only 0 to 9`."""
     error = parsed.error
@@ -282,7 +300,8 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
         return True
     if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
         return parsed.arguments.value_named_in(text)
-    return no_such_thing(text) and (error.basis == "sentence" or parsed.arguments.value_named_in(text))
+    named = error.basis == "sentence" or parsed.arguments.value_named_in(text) or _QUOTED_LACK.match(text) is not None
+    return named and no_such_thing(text)
 
 
 def os_denies_own_path(parsed: ParsedAnswer) -> bool:
@@ -302,12 +321,27 @@ def _is_above_an_argument(path: str, parsed: ParsedAnswer) -> bool:
     return folder.startswith("/") and any(value.strip().startswith(folder + "/") for value in parsed.arguments.texts)
 
 
+def runner_fails(parsed: ParsedAnswer) -> bool:
+    """What runs the command fails before it: programs complain of where they run that the command does not name."""
+    error = parsed.error
+    if error is None or error.basis != "exit" or "environment" not in parsed.said:
+        return False
+    names = [_OF_PROGRAM.match(line) for line in program_words(error.text).strip().splitlines()]
+    commands = " ".join(parsed.arguments.texts)
+    return bool(names) and all(name is not None and not holds_word(commands, name[1]) for name in names)
+
+
+def system_denies_program(parsed: ParsedAnswer) -> bool:
+    """A program may not listen where it runs, or another one does, or the system does not let it start."""
+    return parsed.error is not None and _NO_PORT.search(decisive_part(parsed.error)) is not None
+
+
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:
     """`EACCES`, `Permission denied` about a path that the call names, or a folder above it: a refusal of the call."""
     error = parsed.error
     if error is None:
         return False
-    if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed):
+    if "hidden-or-missing" in parsed.said or os_denies_own_path(parsed) or system_denies_program(parsed):
         return False
     lines = decisive_part(error)[:1000].splitlines()
     if error.basis == "exit":  # that a program says its own name names nothing

@@ -26,6 +26,11 @@ _VALUE = re.compile(
 """A number, an entry of a list, a path or an address alone, or a value with its name before it."""
 
 
+_TO_NOTHING = re.compile(
+    r"\W*(?:0|no|none|nothing) (?!(?:\w+ )?(?:errors?|warnings?|issues?|problems?|conflicts?)\b)", re.IGNORECASE
+)
+
+
 def is_of_a_program(parsed: ParsedAnswer) -> bool:
     """A program that the call ran has ended, and says so."""
     return parsed.program_exit is not None
@@ -112,7 +117,9 @@ def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
 
 
 def says_it_went_well(parsed: ParsedAnswer) -> bool:
-    """The answer's first sentence says that something was done."""
+    """The answer's first sentence says that something was done, and not to nothing."""
+    if _TO_NOTHING.match(parsed.text):
+        return False
     said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
     short = len(parsed.text) <= _MAX_LINE_LENGTH
     return "done" in said or (short and ("done-somewhere" in said or says_the_verb(parsed.text, parsed.arguments)))

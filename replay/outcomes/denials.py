@@ -20,7 +20,7 @@ _DENIES_A_VALUE = re.compile(
     r"|[^\n]{0,200}\bnot (?:in|on|among) (?:the|this|your|our|any)\b(?! \w*(?:allow|valid|range|right|correct|permit))",
     re.IGNORECASE,
 )
-_NONE_OF = re.compile(r"\W*0 ?(?:/|(?:[^\W\d]{1,6} ){1,2}) ?([1-9]\d{0,6})\b")
+_NONE_OF = re.compile(r"\W*(?:[^\W\d]{2,15} )?0 ?(?:/|(?:[^\W\d]{1,6} ){1,2}) ?([1-9]\d{0,6})\b")
 NOT_A_LACK = (
     r"(?!(?:\w+ )?(?:access|permissions?|rights?|space|memory|connection|network|response|changes?|route|need"
     r"|longer)\b)"
@@ -45,12 +45,11 @@ def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
     if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
         return True
     folded = head.casefold()
-    named = (
-        value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME and value.casefold() in folded
-    )
+    words = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    named = [value for value in (*words, *map(str, arguments.numbers)) if value.casefold() in folded]
     return any(
         re.search(
-            rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
+            rf"\bno {NOT_A_LACK}(?:[\w-]+[ :]{{1,2}}){{1,6}}?['\"`#]?{re.escape(value)}(?!\w)", head, re.IGNORECASE
         )
         for value in named
     )

@@ -27,8 +27,8 @@ _WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 _REPORT_OF_CHECKS = re.compile(
-    r"\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}|\b\d+ problems? \(\d+ error"
-    r"|^(?:FAIL(?:ED)?|PASS)[ :]|\bTest suite failed to run",
+    r"(?<!port )\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}"
+    r"|\b\d+ problems? \(\d+ error|^(?:FAIL(?:ED)?|PASS)[ :]|\bTest suite failed to run",
     re.MULTILINE,
 )
 """What tests, linters and type checks print: what failed in it is the code that they looked at."""
@@ -51,8 +51,8 @@ PROGRAM_HEAD = re.compile(
 
 _NO_PROGRAM = re.compile(
     r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
-    r"|command not found: (?P<zsh>[\w.+-]+)"
-    r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?not found\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
+    r"|command not found: (?P<zsh>[\w.+-]+)\s*$"
+    r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?(?-i:not found)\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
     r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
     r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
     r"|failed to spawn:? [`'\"](?P<spawn>[\w.+-]+)[`'\"]|\bspawn (?P<node>[\w.+-]+) ENOENT"

@@ -16,6 +16,7 @@ from typing import Any
 from replay.json_values import cut_json
 from replay.outcomes.call_facts import (
     ArgumentIndex,
+    answers_in_prose,
     is_own_value,
     queries_a_database,
     returns_content,
@@ -42,7 +43,7 @@ from replay.outcomes.error_report import (
     report_of_rpc,
     stopped_in,
 )
-from replay.outcomes.json_fields import is_nothing, scalars
+from replay.outcomes.json_fields import in_words, is_nothing, scalars
 from replay.outcomes.literals import structure_in
 from replay.outcomes.programs import (
     ProgramExit,
@@ -62,15 +63,15 @@ from replay.outcomes.residue import (
     is_empty,
     only_words,
     read_json,
+    words_of_a_refusal,
 )
 from replay.outcomes.sentences import (
     CAUSES,
     COUNTS,
     basis_of_text,
     counts_of,
-    is_stored_json,
-    is_stored_label,
 )
+from replay.outcomes.stored_text import is_stored_json, is_stored_label, shows_lines
 from replay.records import (
     Answer,
     Call,
@@ -126,7 +127,8 @@ class ParsedAnswer:
         self.listed = listed and tool is not None
         """Whether a server lists the tool under the name that the call writes: then it cannot be unknown."""
         name = tool.name if tool else call.tool or (read_name(call.name, ()).tool if call.name else "")
-        self.arguments = ArgumentIndex(call.arguments, tool_name=name, written_name=call.name or "")
+        free_text = {"input": call.raw} if call.raw and call.unreadable is None else None
+        self.arguments = ArgumentIndex(call.arguments or free_text, tool_name=name, written_name=call.name or "")
         self.flagged = isinstance(answer, RpcError)
         self.text = self.tail = ""
         self.layers: tuple[EnvelopeLayer, ...] = ()
@@ -173,6 +175,7 @@ class ParsedAnswer:
             return frozenset()
         text = decisive_part(error)  # of which a program is quoted that the call brought
         text = self.arguments.without_values(text) if runs_commands(self.arguments) else text
+        text = in_words(text)
         quoted = _QUOTES.search(text) if error.basis != "exit" else None
         return causes_said(text[: quoted.start()] if quoted else text)
 
@@ -223,7 +226,8 @@ class ParsedAnswer:
         if not pieces and self.structured is not None:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
-        self.program_exit = program_exit(self.text, self.tail, self.body, self.arguments)
+        status = self.body if self.body is not None else self.structured
+        self.program_exit = program_exit(self.text, self.tail, status, self.arguments)
         if self.program_exit is None and runs_commands(self.arguments):
             self.text, self.tail = without_prompt(self.text), without_prompt(self.tail)
         self.flagged = opened.flagged
@@ -268,7 +272,12 @@ class ParsedAnswer:
         if marked and shown and _OF_THE_HOST.isdisjoint(causes_said(self.text[:300])):
             return ErrorReport(self.text, "exit")
         crashed = traceback_in(self.text, self.tail, self.arguments, self.tool)
-        return crashed or stopped_in(self.tail, self.arguments) or complaint_in(self.text, self.arguments, self.tool)
+        told = self.answer.is_error if isinstance(self.answer, ToolResult) else None
+        return (
+            crashed
+            or stopped_in(self.tail, self.arguments)
+            or complaint_in(self.text, self.arguments, self.tool, flagged=told)
+        )
 
     def _error_in_body(self, marked: bool) -> ErrorReport | None:
         """The failure that a JSON body is, once all that says nothing is taken out."""
@@ -285,17 +294,31 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or (None if returns_content(arguments, tool) else _only_text(self.body))
+        complaint = _only_complaint(self.body) or (None if self._hands_out_text else _only_text(self.body))
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
-        words = only_words(self.body) if few else None
+        return self._error_in_few_words() if few else None
+
+    @property
+    def _hands_out_text(self) -> bool:
+        """Whether the one text of an object may be any: what is stored, or was to be written."""
+        return returns_content(self.arguments, self.tool) or answers_in_prose(self.arguments)
+
+    def _error_in_few_words(self) -> ErrorReport | None:
+        """The failure that a small object tells in its one text: beside what was not done, or beside nothing."""
+        refusal = words_of_a_refusal(self.body, self.arguments)
+        if refusal is not None and forms_in(refusal).isdisjoint({"done", "done-somewhere"}):
+            return report_of(refusal, "body")
+        words = only_words(self.body)
         return report_of(words, "body") if words and "opens" in forms_in(words[:MAX_LOOK]) else None
 
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
         if marked:
             return report_of(text, "flag")
+        if shows_lines(text, self.arguments, self.tool):
+            return None
         basis = basis_of_text(text, self.arguments, self.tool, message=message)
         if basis is not None:
             return report_of(text, basis)

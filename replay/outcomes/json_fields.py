@@ -37,10 +37,21 @@ _MESSAGE_KEYS = tuple(
 TO_READER = ("message", "msg", "detail", "reason")
 MESSAGE_FIELDS = ("message", "msg", "detail", "reason", "title", "explanation", "cause", "details")
 STATUS_KEYS = tuple(
-    "status statuscode status_code code cod http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
+    "status statuscode status_code code cod http http_status httpstatus error_code errorcode errcode".split()  # noqa: SIM905
 )
-_RETURN_CODES = ("rc", "retcode", "ret_code", "returncode", "return_code", "resultcode", "result_code")
-_STATE_KEYS = ("status", "object", "type", "state", "result", "outcome")
+_RETURN_CODES = (
+    "rc",
+    "ret",
+    "errno",
+    "errcode",
+    "retcode",
+    "ret_code",
+    "returncode",
+    "return_code",
+    "resultcode",
+    "result_code",
+)
+_STATE_KEYS = ("status", "object", "type", "state", "result", "outcome", "stat", "resultcode", "result_code")
 SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess", "ack", "acknowledged")
 _BOOKKEEPING = frozenset((*ERROR_KEYS, *PROBLEM_KEYS, *_MESSAGE_KEYS, *STATUS_KEYS, *SUCCESS_KEYS)) | _words_in(
     """
@@ -59,7 +70,7 @@ _BOOKKEEPING_STARTS = (
 )  # fmt: skip
 _BOOKKEEPING_ENDS = (
     "_status", "url", "uri", "timestamp", "_at", "_id", "hint", "help", "version", "_ms", "_seconds", "_time",
-    "_params", "_page", "_pages", "_parameters", "_options", "_choices",
+    "_params", "msg", "message", "__type", "_page", "_pages", "_parameters", "_options", "_choices",
 )  # fmt: skip
 WRAPPING = _words_in(
     """
@@ -80,14 +91,40 @@ CARRIERS = _words_in(
 """Fields that carry an answer, whatever it is."""
 _CHECKING_VERBS = _words_in("validate check verify test lint assert")
 _EMPTY_WORDS = _words_in("none null nil no false ok 0 n/a - undefined") | {"", "no error", "no errors"}
-_FAILED_STATE_ENDS = ("_not_found", "_error", "_failed", "_denied", "_invalid", "-not-found", "-error", "-failed")
-_FAILED_STATES = _words_in("error failed failure fail exception invalid not_found denied rejected err")
+_FAILED_STATE_ENDS = (
+    "_not_found",
+    "_error",
+    "_failed",
+    "_denied",
+    "_invalid",
+    "_refused",
+    "-not-found",
+    "-error",
+    "-failed",
+)
+_FAILED_STATES = _words_in(
+    "error failed failure fail exception invalid not_found denied rejected err refused declined ko nok"
+)
 _FINE_STATES = _words_in("ok success successful succeeded completed complete done created updated deleted accepted")
 SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
 _STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
 _CODE_WORD = re.compile(r"[A-Z][A-Z_]{3,40}")
 """A code that is a word: `TAKEN`, `NO_SUCH_SLOT`."""
-_ERROR_NAME = re.compile(r"(?:Error|Exception)\Z")
+_CODE_OF_WORDS = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_ERROR_NAME = re.compile(r"[a-z](?:Error|Exception)\Z")
+_ERROR_KEY_END = re.compile(r"_errors?$")
+_ERROR_KEY = re.compile(
+    r"^(?:\w*_)?(?:err(?:or)?|exception|fault|failure|decline|rejection|refusal|violation)s?"
+    r"_?(?:message|msg|text|string|detail|reason|description|desc|code|type)?$|^[a-z]+errors$"
+)
+"""How large APIs name what went wrong: `errmsg`, `userErrors`, `faultstring`, `decline_reason`, `ExceptionMessage`."""
+_REFUSES_FIELD = re.compile(
+    r"\bthis field\b|\b(?:is|are) (?:required|missing|invalid|empty|too \w+|not (?:a )?valid)\b"
+    r"|\b(?:may ?not|can ?not|can't|must|should) be\b|\balready (?:exists|taken|been taken|in use)\b"
+    r"|\b(?:not a valid|ensure this|enter a valid|limit of)\b",
+    re.IGNORECASE,
+)
+"""How the checks of Django, Rails and ASP.NET complain of one field."""
 ENVELOPE_KEYS = _words_in("data result message msg")
 
 
@@ -120,11 +157,56 @@ def affirms(body: JsonObject) -> bool:
     )
 
 
+def named_error(body: JsonObject, *, loosely: bool = True) -> Any:
+    """What stands under a name of an error; None where nothing does.
+
+    Args:
+        body: with its names in lower case.
+        loosely: also under names that end in one (`decline_reason`); who checks something has them in its answer.
+    """
+    for key in (*ERROR_KEYS, *PROBLEM_KEYS):
+        if not is_nothing(body.get(key)):
+            return body[key]
+    named = (
+        part
+        for key, part in body.items()
+        if isinstance(part, str | list | dict) and (_ERROR_KEY if loosely else _ERROR_KEY_END).search(key)
+    )
+    return next((part for part in named if not is_nothing(part)), None)
+
+
 def says_failed(body: JsonObject) -> bool:
     """Whether its state is a failure, and something explains it."""
-    explained = any(not is_nothing(body.get(key)) for key in (*ERROR_KEYS, *_MESSAGE_KEYS))
-    states = (str(part).casefold() for key, part in body.items() if key in _STATE_KEYS or key.endswith("_status"))
-    return explained and any(state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) for state in states)
+    explained = any(not is_nothing(body.get(key)) for key in (*ERROR_KEYS, *_MESSAGE_KEYS, "resultmsg", "result_msg"))
+    explained = explained or (isinstance(data := body.get("data"), dict) and refuses_fields(data))
+    states = (
+        str(part).casefold().partition(":")[0]
+        for key, part in body.items()
+        if key in _STATE_KEYS or key.endswith("_status")
+    )
+    failed = [
+        state
+        for state in states
+        if state in _FAILED_STATES or state.endswith(_FAILED_STATE_ENDS) or state.startswith("invalid_")
+    ]
+    alone = sum(not is_nothing(part) for part in body.values()) == 1
+    return bool(failed) and (
+        explained or alone or any(f"{failed[0]}:" in str(part).casefold() for part in body.values())
+    )
+
+
+def refuses_fields(body: JsonObject) -> bool:
+    """Whether all that it has is complaints of some fields, by name: `{"quantity": ["This field is required."]}`."""
+    complaints = [part if isinstance(part, list) else [part] for part in body.values()]
+    return bool(complaints) and all(
+        texts and all(isinstance(text, str) and _REFUSES_FIELD.search(text) for text in texts) for texts in complaints
+    )
+
+
+def fails_without_an_id(body: JsonObject) -> bool:
+    """Whether its state is a failure, and what was to be made has no id: `{"order_id": null, "state": "REJECTED"}`."""
+    failed = any(isinstance(part := body.get(key), str) and part.casefold() in _FAILED_STATES for key in _STATE_KEYS)
+    return failed and any(part is None and (key == "id" or key.endswith("_id")) for key, part in body.items())
 
 
 def reports(body: JsonObject, error: Any, status: int | None) -> bool:
@@ -134,9 +216,8 @@ def reports(body: JsonObject, error: Any, status: int | None) -> bool:
     explained = any(isinstance(body.get(key), str | list) and body[key] for key in MESSAGE_FIELDS)
     if explained and (status is not None and (400 <= status < 600 or -32800 < status <= -32000)):
         return True
-    if _is_refused_by_code(body) or (
-        status is not None and status >= 400 and _ERROR_NAME.search(str(body.get("name", "")))
-    ):
+    named = _ERROR_NAME.search(str(body.get("name", ""))) if (status or 0) >= 400 else None
+    if _is_refused_by_code(body) or named or (explained and _ERROR_NAME.search(str(body.get("__type", "")))):
         return True
     return explained and (set(body) == {"detail"} or (len(body) == 2 and _code_of(body) not in SUCCESS_CODES))
 
@@ -158,9 +239,10 @@ def _is_refused_by_code(body: JsonObject) -> bool:
 def _is_refused_by_return_code(body: JsonObject) -> bool:
     """Whether a body has a return code that is not zero and, beside it, one sentence and nothing else."""
     code = next((body[key] for key in _RETURN_CODES if key in body), 0)
+    if type(code) is not int or code in SUCCESS_CODES - {1}:
+        return False
     beside = [part for key, part in body.items() if key not in _RETURN_CODES and not is_nothing(part)]
-    sentence = len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
-    return sentence and type(code) is int and code not in SUCCESS_CODES - {1}
+    return len(beside) == 1 and isinstance(beside[0], str) and len(beside[0].split()) > 1
 
 
 def is_bare_envelope(body: JsonObject) -> bool:
@@ -169,7 +251,7 @@ def is_bare_envelope(body: JsonObject) -> bool:
     return beside <= ENVELOPE_KEYS and all(is_nothing(body[key]) for key in beside)
 
 
-def has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
+def has_payload(body: JsonObject, arguments: ArgumentIndex, error: Any = None) -> bool:
     """Whether a body holds data beside what belongs to an error; scalars after a leading error belong to it."""
     if not body:
         return False
@@ -183,11 +265,17 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex) -> bool:
             continue
         if not isinstance(part, list | dict) and (own_state or key.endswith("id") or _is_address(part)):
             continue
-        if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS):
+        if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS) or arguments.explained_by(part):
+            continue
+        if key in _STATE_KEYS or (isinstance(part, str) and _ERROR_KEY.search(key)) or part is error:
+            continue
+        if isinstance(part, dict) and refuses_fields(part):
             continue
         if not (leads and not isinstance(part, list | dict)):
             return True
-    return isinstance(body.get("data"), list | dict) and not is_nothing(body["data"]) and "code" not in body
+    data = body.get("data")
+    told = isinstance(data, dict) and refuses_fields(data)
+    return isinstance(data, list | dict) and not (is_nothing(data) or told or "code" in body)
 
 
 def _is_address(part: Any) -> bool:
@@ -218,6 +306,11 @@ def message_of(body: JsonObject, error: Any) -> str:
         *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
     ]
     return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)
+
+
+def in_words(text: str) -> str:
+    """A code that says in words what is wrong, `no_such_room`, as those words; any other text as it is."""
+    return text.replace("_", " ") if _CODE_OF_WORDS.fullmatch(text) else text
 
 
 def strings_in(part: Any, depth: int = 0) -> Iterator[str]:

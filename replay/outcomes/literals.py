@@ -12,6 +12,7 @@ MAX_DEPTH = 64
 MAX_JSON_LENGTH = 60_000
 MAX_SCANNED = 1_000_000
 _EVENT = re.compile(r"\s*(?:(?:event|id|retry): ?[^\n]*\n){0,3}data: ?[{\[\"]")
+_NEXT_OBJECT = re.compile(r"\}[ \t\r]*\n\s*\{")
 CLASS = "__class__"
 """The key under which a repr's class name stands beside its fields."""
 
@@ -32,12 +33,16 @@ _NOTHING = object()
 
 
 def structure_in(text: str, max_length: int = MAX_JSON_LENGTH) -> Any:
-    """The JSON value, or the dict or list of Python, that a whole text is; None where it is none, or longer."""
+    """The JSON value, or the dict or list of Python, that a whole text is; None where it is none, or longer.
+
+    Objects one below the other, as of several content blocks, are a list.
+    """
     stripped = text.strip()
     if len(stripped) > max_length or stripped[:1] not in ("{", "[", '"'):
         return None
+    in_turn = _NEXT_OBJECT.sub("},{", stripped) if stripped[0] == "{" else stripped
     try:
-        return known_json(stripped)
+        return known_json(stripped if in_turn == stripped else f"[{in_turn}]")
     except ValueError:
         pass
     if not stripped.startswith(("{'", "[{", "['", "[(")) or len(stripped) > MAX_JSON_LENGTH // 4:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from replay.outcomes.call_facts import (
     MAX_PROGRAM_LENGTH,
     PROGRAM_ARGUMENTS,
     ArgumentIndex,
+    filters_errors,
     holds_word,
     returns_content,
     runs_commands,
     searches,
 )
-from replay.outcomes.error_report import MAX_LOOK, PROGRAM_HEAD, TRACEBACK_LAST_LINE, ErrorReport, report_of
+from replay.outcomes.error_report import (
+    MAX_LOOK,
+    PROGRAM_HEAD,
+    TRACEBACK_LAST_LINE,
+    ErrorReport,
+    program_words,
+    report_of,
+)
 from replay.outcomes.literals import json_at_end
 from replay.records import Tool
 
@@ -36,6 +45,23 @@ _LAST_WORDS = re.compile(
     r"|(?:Username|Password|Enter passphrase) for "
 )
 """How a program's last line says that it gave up."""
+_GIVES_UP = re.compile(
+    r"^(?:(?:[\w./\\@+-]{1,200}[:(]\d{1,6}(?:[:,]\d{1,6})?\)?: )?(?:fatal )?error(?: ?\[?[A-Z]{1,6}\d{2,6}\]?)?: \S"
+    r"|[\w./\\-]{1,200}\.go:\d{1,6}:\d{1,6}: |[\w./-]{1,200}\.rb:\d{1,6}:in "
+    r"|\*\* BUILD FAILED \*\*|(?:\[\w{1,7}\] )?BUILD FAIL(?:ED|URE)\b|Build FAILED\.|\[ERROR\] \S"
+    r"|Exception in thread \"|Error response from daemon: |[\d :-]{10,20}ERROR \d{3}: |[a-z][\w.-]{1,40}: error: "
+    r"|wget: unable to |error Command \"|Node\.js v\d+\.\d|The system cannot find the (?:file|path)\b"
+    r"|Try '[^'\n]{1,80} --help' for more information|No manual entry for |Failed to connect to bus"
+    r"|fatal: \[[^\]\n]{1,80}\]: (?:UNREACHABLE|FAILED)!| ! \[rejected\]|[A-Z]\w{2,40}NotFound: "
+    r"|[A-Z]\w{0,40}Error: [^\n]{0,400}\n {4}at \S)",
+    re.MULTILINE,
+)
+"""Lines that compilers, build tools and other programs write where they fail, and nowhere else."""
+_SHOWS_OTHERS = re.compile(
+    r"\b(?:git (?:-\S+ )*(?:log|show|diff|blame|status)|(?:docker|podman|kubectl|oc|pm2|fly|heroku)(?: \S+){0,2} logs?"
+    r"|journalctl|dmesg|history|gh run view)\b"
+)
+"""Of a command that shows what others wrote, or what there is."""
 _POWERSHELL_ERROR = re.compile(r"\+ FullyQualifiedErrorId : (?!NativeCommandError)\w")
 """What PowerShell writes below an error in any language; `NativeCommandError` is said of all that a program logs."""
 _PROMPT = re.compile(
@@ -44,6 +70,8 @@ _PROMPT = re.compile(
     re.IGNORECASE,
 )
 """A line that a shell or a harness writes below what a program printed: the next prompt, `[Interpreter: python3]`."""
+_SCRIPT_BANNER = re.compile(r"\s*(?:> [^\n]{1,400}\n){2}\s*\n|\$ [^\n]{1,400}\n")
+"""What npm, pnpm, yarn and bun write above a script that they run: its name, and its command."""
 _TAG_LINE = re.compile(r"\s*</?[a-z_]{1,30}>\s*")
 _FEW_LINES, _MAX_BEFORE_TRACEBACK = 5, 200
 _STATUS_IS_THE_ANSWER = re.compile(
@@ -81,21 +109,46 @@ def traceback_in(text: str, tail: str, arguments: ArgumentIndex, tool: Tool | No
     return ErrorReport(last, "exit") if TRACEBACK_LAST_LINE.match(last.strip().rsplit("\n", 1)[-1]) else None
 
 
-def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None) -> ErrorReport | None:
-    """The failure of a command without a status, whose few lines are all complaints, or whose last line gives up."""
-    if not runs_commands(arguments) or returns_content(arguments, tool):
+def complaint_in(text: str, arguments: ArgumentIndex, tool: Tool | None, *, flagged: bool | None) -> ErrorReport | None:
+    """The failure of a command without a status, whose few lines are all complaints, or which says that it gives up.
+
+    Args:
+        text: what it printed.
+        arguments: of the call.
+        tool: its description, where it is known.
+        flagged: what the recording says of the call; None where it says nothing.
+    """
+    if not runs_commands(arguments):
         return None
     lines = [line for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return None
+    if len(lines) > 1 and _SAID_BY.match(lines[0]) and lines[1].casefold().startswith("usage: "):
+        return ErrorReport(lines[0], "exit")
     few = len(lines) < _FEW_LINES
+    if returns_content(arguments, tool):
+        return ErrorReport(text, "exit") if few and _complain_of_themselves(lines, arguments) else None
     ends = (lines[0], lines[-1]) if few else (lines[-1],)
     gave_up = (
         _POWERSHELL_ERROR.search(text) is not None
         or any(map(_LAST_WORDS.match, ends))
         or (len(lines) < 2 * _FEW_LINES and _SHELL_COMPLAINS.match(lines[0]))
     )
-    return ErrorReport(text, "exit") if gave_up or all_lines_complain(text, arguments) else None
+    if gave_up or all_lines_complain(text, arguments):
+        return ErrorReport(text, "exit")
+    shown = filters_errors(arguments) or searches(arguments) or any(map(_SHOWS_OTHERS.search, arguments.texts))
+    fails = flagged is None and not shown and _GIVES_UP.search(text[:MAX_LOOK] + "\n" + text[-MAX_LOOK:]) is not None
+    return ErrorReport(text, "exit") if fails else None
+
+
+def _complain_of_themselves(lines: Sequence[str], arguments: ArgumentIndex) -> bool:
+    """Whether each line is a shell's complaint, or that of the program with which the command begins."""
+    names = {value.split()[0] for value in arguments.texts if value.split()}
+    said = [_SAID_BY.match(line) for line in lines]
+    return all(
+        _SHELL_COMPLAINS.match(line) or (match is not None and match[1] in names)
+        for line, match in zip(lines, said, strict=True)
+    )
 
 
 def all_lines_complain(text: str, arguments: ArgumentIndex) -> bool:
@@ -110,7 +163,8 @@ def all_lines_complain(text: str, arguments: ArgumentIndex) -> bool:
 
 def program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -> ProgramExit | None:
     """How the program ended, where the tool runs programs and says so."""
-    if not runs_commands(arguments):
+    head = PROGRAM_HEAD.match(text)
+    if not runs_commands(arguments) and not (head and _exit_codes(head[0])):
         return None
     body = json_at_end(text) if body is None else body
     if isinstance(body, dict):
@@ -134,10 +188,12 @@ def program_exit(text: str, tail: str, body: object, arguments: ArgumentIndex) -
 
 
 def _end_in_words(text: str) -> ProgramExit | None:
-    """How a program ended of which the runner says in words above its output that it has completed, or failed."""
+    """How a program ended of which the runner says in words above its output that it has failed.
+
+    That a script of the runner's has completed says nothing of the commands that it ran.
+    """
     head = PROGRAM_HEAD.match(text)
-    said = head is not None and (head["well"] or head["badly"])
-    return ProgramExit(0 if head["well"] else 1, text[head.end() :]) if head is not None and said else None
+    return ProgramExit(1, text[head.end() :]) if head is not None and head["badly"] else None
 
 
 def _exit_codes(text: str) -> list[re.Match[str]]:
@@ -146,7 +202,10 @@ def _exit_codes(text: str) -> list[re.Match[str]]:
 
 
 def without_prompt(text: str) -> str:
-    """A program's output without the prompt, and the like, that stands below it."""
+    """A program's output without the prompt, and the like, that stands below it or what names the script above it."""
+    for above in (PROGRAM_HEAD, _SCRIPT_BANNER):
+        head = above.match(text)
+        text = text[head.end() :] if head and text[head.end() :].strip() else text
     lines = text.rstrip().split("\n")
     printed = len(lines)
     while printed and _PROMPT.fullmatch(lines[printed - 1].strip()):
@@ -166,10 +225,13 @@ def status_is_the_answer(program: ProgramExit, arguments: ArgumentIndex) -> bool
     if program.code in (1, 2) and _UNHEARD.search(commands[-1]):
         return not _PROGRAM_ERROR.search(program.output)
     answering = [command for command in commands if _STATUS_IS_THE_ANSWER.match(command)]
+    printed = program_words(program.output).splitlines()
+    only_complaints = bool(printed) and all(map(_SAID_BY.match, printed))
     said_by_others = (name for name in _SAID_BY.findall(program.output) if not answering[0].startswith(name))
     return (
         program.code == 1
         and bool(answering)
+        and not only_complaints
         and not _PROGRAM_ERROR.search(program.output)
         and not _SHELL_COMPLAINS.search(program.output)
         and not any(holds_word(text, name) for name in said_by_others for text in arguments.texts)

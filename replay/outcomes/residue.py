@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from replay.outcomes.call_facts import (
     ArgumentIndex,
     asks_about_errors,
+    asks_yes_or_no,
     changes_something,
     looks_up,
     name_words,
@@ -26,7 +27,6 @@ from replay.outcomes.json_fields import (
     ERROR_KEYS,
     MAX_PARTS,
     MESSAGE_FIELDS,
-    PROBLEM_KEYS,
     REASON_KEYS,
     STATUS_KEYS,
     SUCCESS_CODES,
@@ -35,11 +35,15 @@ from replay.outcomes.json_fields import (
     WRAPPING,
     affirms,
     denies_success,
+    fails_without_an_id,
     folded_keys,
     has_payload,
+    in_words,
     is_bare_envelope,
     is_nothing,
     message_of,
+    named_error,
+    refuses_fields,
     reports,
     says_failed,
     scalars,
@@ -63,7 +67,8 @@ _DONE_KEY = re.compile(
     r"(?:_?count|_?rows|_?items|_?ids)?"
 )
 _FAILED_KEY = re.compile(
-    r"(?:num_|n_|total_)?(?:failed|failures|failure|rejected|errors|errored|error|not_?found|invalid)"
+    r"(?:num_|n_|total_)?(?:failed|failures|failure|rejected|errors|errored|error|not_?found|invalid|refused|declined"
+    r"|problems?|not_[a-z]+ed)"
     r"(?:_?count|_?rows|_?items|_?ids)?"
 )
 _NOT_FOUND = re.compile(
@@ -71,6 +76,10 @@ _NOT_FOUND = re.compile(
 )
 
 
+_NOT_DONE = re.compile(r"done|accepted|approved|allowed|permitted|possible|confirmed|confirmation|result|id|\w+_id")
+_COUNTED = frozenset({"summary", "counts", "stats", "totals"})
+_MIN_REASON = 2
+"""Words of a reason where nothing says that none was done."""
 _MISSING_KEY = re.compile(r"unknown|missing|not_?found|non_?existent|absent")
 
 
@@ -131,7 +140,7 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
         return read_json(items[0], arguments, depth + 1)._replace(words=None)
     if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
         return JsonReading()
-    errors = [_error_in(body, arguments) if _explains(body) else None for body in map(folded_keys, items[:_MAX_ITEMS])]
+    errors = [_error_of_item(folded_keys(item), arguments) for item in items[:_MAX_ITEMS]]
     failed = [error for error in errors if error is not None]
     if failed and len(failed) == len(errors):
         messages = "; ".join(dict.fromkeys(error.message for error in failed[:MAX_PARTS]))
@@ -139,8 +148,18 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
     return JsonReading(partial=tuple(error.message for error in failed))
 
 
+def _error_of_item(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
+    """The error that an item of a batch is: it explains one, or has a status of 400 and above and names the item."""
+    if _explains(body) or says_failed(body):
+        return _error_in(body, arguments)
+    status = status_of(body)
+    alone = all(key in STATUS_KEYS or isinstance(part, str | int) for key, part in body.items()) and len(body) < 4
+    told = bool(status) and alone and not looks_up(arguments)  # else the status may be what was asked for
+    return JsonError(cut(json.dumps(body, default=str), 200), status) if told else None
+
+
 def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> JsonReading:
-    body = folded_keys(value)
+    body = _with_counts(folded_keys(value))
     batch = _read_batch(body, arguments)
     if batch is not None:
         return batch
@@ -159,6 +178,15 @@ def _read_object(value: JsonObject, arguments: ArgumentIndex, depth: int) -> Jso
         return inner._replace(words=words, message=to_reader, affirmed=inner.affirmed or affirmed)
     words = _sole_message(body, arguments)
     return JsonReading(words=words, message=words is not None, partial=_errors_beside(body), affirmed=affirmed)
+
+
+def _with_counts(body: JsonObject) -> JsonObject:
+    """An object with the counts that stand in a part of it: `{"summary": {"booked": 0}, "rooms": [...]}`."""
+    flat: JsonObject = {}
+    for key, part in body.items():
+        counts = key in _COUNTED and isinstance(part, dict) and all(type(count) is int for count in part.values())
+        flat.update(folded_keys(part) if counts else {key: part})
+    return flat
 
 
 def _may_wrap(body: JsonObject, key: str, arguments: ArgumentIndex) -> bool:
@@ -191,6 +219,9 @@ def _explains(body: JsonObject) -> bool:
 def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
     """The fields of an object that say anything: neither a wrapper's bookkeeping, nor what repeats the call."""
     counted = [key for key, part in body.items() if not is_nothing(part) and not arguments.echoed_by(key, part)]
+    if isinstance(body.get("data"), dict | list) and body["data"]:  # beside it a code and its name are the envelope's
+        fine = {key for key in counted if key in STATUS_KEYS and body[key] in range(200, 300)}
+        counted = [key for key in counted if key not in fine and not (fine and key in MESSAGE_FIELDS)]
     return [key for key in counted if key not in WRAPPING or (key == "status" and isinstance(body[key], dict))] or [
         key for key in ("message", "text", "input", "name", "error") if len(body) == 1 and key in body
     ]
@@ -199,9 +230,9 @@ def _left(body: JsonObject, arguments: ArgumentIndex) -> list[str]:
 def _without_counts(body: JsonObject, left: list[str]) -> list[str]:
     """Without how many items of the one list failed, and how many it has: `{"total": 2, "failed": 2, "items": []}`."""
     lists = [key for key in left if isinstance(body[key], list)]
-    failed = {key for key in left if type(body[key]) is int and _FAILED_KEY.fullmatch(key)}
-    if len(lists) != 1 or not failed:
+    if len(lists) != 1:
         return left
+    failed = {key for key in left if type(body[key]) is int and _FAILED_KEY.fullmatch(key)}
     whole = {key for key in left if type(body[key]) is int and body[key] == len(body[lists[0]])}
     return [key for key in left if key not in failed | whole]
 
@@ -210,7 +241,9 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     """An object that counts or lists what was done and what failed; None where it does not."""
     failed = [key for key, part in body.items() if _FAILED_KEY.fullmatch(key) and not is_nothing(part)]
     beside = {key for key in body if failed and key.endswith("ed") and not _FAILED_KEY.fullmatch(key)}  # `booked`
-    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside}
+    verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
+    denied = {key for key, part in body.items() if part is False and key.startswith(verbs) and key.endswith("ed")}
+    done = {key: part for key, part in body.items() if _DONE_KEY.fullmatch(key) or key in beside | denied}
     left_out = _items_refused(body, arguments)
     if left_out is not None or not done:
         return left_out
@@ -220,8 +253,7 @@ def _read_batch(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | Non
     )
     if anything_done:
         return JsonReading(partial=said) if said and not isinstance(body.get("error"), str) else None
-    why = next((body[key] for key in MESSAGE_FIELDS if isinstance(body.get(key), str) and body[key]), "")
-    verbs = tuple(word[:4] for word in name_words(arguments.tool_name))
+    why = next((body[key] for key in (*MESSAGE_FIELDS, *REASON_KEYS) if isinstance(body.get(key), str)), "")
     refused = any(part is False and (why or key.startswith(verbs)) for key, part in done.items())
     if (failed or refused) and not has_payload(
         {key: part for key, part in body.items() if key not in failed and key not in done}, arguments
@@ -241,18 +273,24 @@ def _items_refused(body: JsonObject, arguments: ArgumentIndex) -> JsonReading | 
     """
     parts = list(body.items())
     nothing_done = [
-        at for at, (key, part) in enumerate(parts) if part in (0, [], {}) and not _FAILED_KEY.fullmatch(key)
+        at
+        for at, (key, part) in enumerate(parts)
+        if part in (0, [], {}) and part is not False and not _FAILED_KEY.fullmatch(key)
     ]
     if not nothing_done or looks_up(arguments):
         return None
     verbs = tuple(word[:4] for word in name_words(arguments.tool_name)[:2] if len(word) > 3)
     by_verb = bool(verbs) and any(parts[at][0].startswith(verbs) for at in nothing_done)
+    counted = by_verb and any(parts[at][0].isalpha() and parts[at][1] == 0 for at in nothing_done)
     for key, part in parts[nothing_done[0] + 1 :]:
-        if any(verb in key for verb in verbs):  # what would have been done, by a dry run
+        negates = any(key in (f"not_{parts[at][0]}", f"un{parts[at][0]}") for at in nothing_done)
+        if any(verb in key for verb in verbs) and not negates:  # what would have been done, by a dry run
             continue
-        reasons = _reasons_by_item(key, part, arguments)
+        if arguments.repeats_argument(key, part):  # what the call gave, as it is kept now
+            continue
+        reasons = _reasons_by_item(key, part, arguments, 1 if counted else _MIN_REASON)
         if not reasons or len(reasons) != arguments.listed_items:
-            reasons = _reasons_alone(part) if by_verb else []
+            reasons = _reasons_alone(part) if by_verb or negates else []
         if reasons:
             return JsonReading(JsonError("; ".join(dict.fromkeys(reasons))[:4000], None))
     return None
@@ -266,8 +304,15 @@ def _reasons_alone(part: Any) -> list[str]:
     return [text for text in told if isinstance(text, str)] if all(told) else []
 
 
-def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex) -> list[str]:
-    """Why each item of the call was left out; empty where a part of an answer does not list them."""
+def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex, words: int) -> list[str]:
+    """Why each item of the call was left out; empty where a part of an answer does not list them.
+
+    Args:
+        key: of the part.
+        part: of the answer.
+        arguments: of the call.
+        words: that a reason has at least.
+    """
     if isinstance(part, dict):
         known = all(item in arguments.texts and isinstance(text, str) for item, text in part.items())
         return [f"{text}: {item}" for item, text in part.items()] if known else []
@@ -279,31 +324,38 @@ def _reasons_by_item(key: str, part: Any, arguments: ArgumentIndex) -> list[str]
     texts = [[text for text in item.values() if isinstance(text, str)] for item in part if isinstance(item, dict)]
     named = [next((text for text in own if text in arguments.texts), None) for own in texts]
     told = [
-        next((text for text in own if len(text.split()) > 1 and text not in arguments.texts), None) for own in texts
+        max(
+            (in_words(text) for text in own if text not in arguments.texts),
+            key=lambda text: len(text.split()),
+            default="",
+        )
+        for own in texts
     ]
+    told = [text if len(text.split()) >= words else "" for text in told]
     reasons = [f"{text}: {item}" for text, item in zip(told, named, strict=True) if text and item]
     return reasons if len(reasons) == len(part) else []
 
 
 def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     """The error that an object is, if it has no payload beside it."""
-    keys = (*ERROR_KEYS, *PROBLEM_KEYS)
-    error = next((body[key] for key in keys if not is_nothing(body.get(key))), None)
-    if error is None:
-        error = next(
-            (part for key, part in body.items() if key.endswith(("_error", "_errors")) and not is_nothing(part)), None
-        )
+    error = named_error(body, loosely=not asks_yes_or_no(arguments))
     if error is None and not any(isinstance(part, int | float | list | dict) for part in body.values()):
         error = next((body[key] for key in REASON_KEYS if isinstance(body.get(key), str) and body[key]), None)
     if error is None and _are_issues(body.get("issue", body.get("issues"))):
         error = body.get("issue", body.get("issues"))
+    meta = body.get("meta")
+    if error is None and isinstance(meta, dict) and (status_of(folded_keys(meta)) or 0) > 0:
+        error = meta
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
     status = next(filter(None, (status_of(part) for part in (body, *map(folded_keys, inner_parts)))), None)
     if denies_success(body):
         return JsonError(message_of(body, error), status)
+    fields = refuses_fields(body) and all(isinstance(part, list) for part in body.values())
+    if (fields or fails_without_an_id(body)) and not (looks_up(arguments) or asks_yes_or_no(arguments)):
+        return JsonError(": ".join(dict.fromkeys(strings_in(list(body.values()))))[:4000], status)
     bare = is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
     said = says_failed(body) or reports(body, error, status) or (bare and (status or 0) >= 400)
-    if said and not has_payload(body, arguments):
+    if said and not has_payload(body, arguments, error):
         return JsonError(message_of(body, error), status)
     return None
 
@@ -333,6 +385,19 @@ def _errors_of_parts(value: JsonObject, arguments: ArgumentIndex) -> list[JsonEr
         return []
     errors = [_error_in(body, arguments) for body in bodies]
     return [error for error in errors if error is not None] if all(errors) else []
+
+
+def words_of_a_refusal(value: Any, arguments: ArgumentIndex) -> str | None:
+    """The one sentence beside what a call was to make, or to do, and did not: `{"booking": null, "comment": "..."}`."""
+    if not isinstance(value, dict) or looks_up(arguments) or asks_yes_or_no(arguments):
+        return None
+    body = {key: part for key, part in folded_keys(value).items() if not arguments.repeats_argument(key, part)}
+    texts = [part for part in body.values() if isinstance(part, str)]
+    verbs = tuple(word[:4] for word in name_words(arguments.tool_name) if len(word) > 3)
+    undone = [key for key, part in body.items() if part in (False, None, 0, [], {})]
+    told = any(_NOT_DONE.fullmatch(key) or (verbs and key.startswith(verbs)) for key in undone)
+    alone = len(texts) == 1 and len(texts) + len(undone) == len(body) and len(texts[0].split()) > 2
+    return texts[0] if told and alone else None
 
 
 def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:

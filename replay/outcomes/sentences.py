@@ -13,6 +13,7 @@ from replay.outcomes.call_facts import (
     ArgumentIndex,
     answers_in_prose,
     asks_about_errors,
+    asks_for_a_state,
     asks_yes_or_no,
     changes_something,
     filters_errors,
@@ -29,7 +30,6 @@ from replay.outcomes.call_facts import (
 from replay.outcomes.codes import causes_in, causes_said, forms_in
 from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, no_such_thing
 from replay.outcomes.error_report import (
-    MAX_LOOK,
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
     TRACEBACK_LAST_LINE,
@@ -38,7 +38,8 @@ from replay.outcomes.error_report import (
     server_is_unknown,
 )
 from replay.outcomes.json_fields import is_nothing
-from replay.outcomes.residue import error_in_tail
+from replay.outcomes.residue import error_in_tail, read_json
+from replay.outcomes.stored_text import PATH, READ_FAILED, is_stored_text
 from replay.records import Tool
 
 COUNTS = re.compile(
@@ -57,10 +58,8 @@ _MAX_CLAUSE_LENGTH = 200
 _MAX_DENIAL_LENGTH = 240
 _MAX_OPENING = 200
 _MIN_WORDS = 3
-_OF_NO_CONTENT = frozenset({"policy", "too-large", "environment", "unauthorized"})
-"""Causes in a text of one line, which no file is likely to be."""
 _MAX_REFUSAL_LENGTH = 120
-_MAX_HEADINGS = 3
+_MAX_HEADINGS, _MAX_FIELDS = 3, 9
 _MAX_FOLDED = 3
 """Letters that one letter becomes where case is folded."""
 
@@ -73,8 +72,8 @@ CAUSES = frozenset(
 """What makes a failure of one short line, where the tool neither returns stored text nor searches it."""
 
 _STATUS_OR_ERROR_LINE = re.compile(
-    r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api)(?: (?:http|status|code|error|failed|with"
-    r"|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
+    r"[\W_]{0,4}(?:HTTP(?:/\d(?:\.\d)?)?|error|failed|request|server|api|upstream|backend|gateway)"
+    r"(?: (?:http|status|code|error|failed|with|response|returned)){0,4}[ \t:=#(]{1,3}(?P<status>[45]\d\d)[\W_]{0,4}\Z"
     r"|\S{1,100} (?:[-=]>|→) [45]\d\d\W?\Z"
     r"|[\W_]{0,4}(?:error|failed|failure|exception)[:!. \t]{0,4}\n\s{0,4}(?P<said>\w[^\n]{0,300})\s{0,4}\Z",
     re.IGNORECASE,
@@ -104,19 +103,11 @@ _SHELL_ERROR = re.compile(
     r"|'[^'\n]{1,100}' is not recognized as",
     re.IGNORECASE,
 )
-_READ_FAILED = re.compile(
-    r"\W*(?:(?:failed|unable) to|could ?n[o']t|cannot|can't) "
-    r"(?:get|read|open|load|fetch|retrieve|find|access|parse|convert|extract|download|decode|resolve"
-    r"|list)\b|(?-i:E[A-Z]{3,14}: )",
-    re.IGNORECASE,
-)
-"""How a tool that reads something says that it could not."""
 _EXITED = re.compile(
     r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:[A-Za-z]:\\|/)[\w.\-/\\ ]*[\w\-]")
-_DATA_FILE = re.compile(r"\.(?:jsonl?|ndjson|json5|geojson|ipynb)\b", re.IGNORECASE)
+_SAYS_NO = re.compile(r"\W*(?:in|not )valid(?:[:.,]|\W*$)", re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"\n|[.!?](?:\s|$)|。")
 _FIRST_WORD = re.compile(r"\W*(\w+)")
 _SHORT_REFUSAL = re.compile(
@@ -154,8 +145,10 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
-_NAME_FIRST = re.compile(r"\A\s*(['\"`])(?P<name>[^'\"`\n]{1,80})\1(?=[ ,(])")
-"""A name in quotes with which a sentence begins: its words are none of the sentence's."""
+_QUOTED_NAME = re.compile(
+    r"\A\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])|(?<=[^,] )'[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)"
+)
+"""A name or a title in quotes: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
     """
@@ -194,14 +187,16 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         tool: its description, where it is known.
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
-    bare = _NAME_FIRST.sub("", _without_heading(text))
-    stripped = arguments.without_values(bare).strip()
+    headless = _without_heading(text)
+    bare = _QUOTED_NAME.sub("", headless)
+    stripped = _QUOTED_NAME.sub("", arguments.without_values(headless)).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
     unknown = unknown or server_is_unknown(beginning, arguments)
     unknown = unknown and len(stripped) <= MAX_SENTENCE_LENGTH
-    if unknown or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
+    fields = not returns_content(arguments, tool) and _fields_report(text, arguments)
+    if unknown or fields or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
         return "prefix"
     if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
@@ -213,7 +208,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     if (
         (asked and searches(arguments))
         or filters_errors(arguments)
-        or (stores and _is_stored_text(text, said, arguments))
+        or (stores and is_stored_text(text, said, arguments))
     ):
         return None
     bad = not stores and (_ends_badly(stripped, line, arguments) or _names_a_code(stripped, arguments))
@@ -239,7 +234,7 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
     if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS) or says_the_verb(own, arguments):
         return _leaves_only_a_complaint(own, arguments)
     named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
-    failed = _READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
+    failed = READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
     return named or failed or _leaves_only_a_complaint(own, arguments)
 
 
@@ -283,6 +278,15 @@ def _all_fields_deny(text: str) -> bool:
     return 0 < len(said) < len(values) and all("clause" in forms for forms in said)
 
 
+def _fields_report(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a few lines of fields are an error as an object of them would be: `status: error`, `message: ...`."""
+    lines = text.strip().splitlines()
+    if not 1 < len(lines) < _MAX_FIELDS or not all(map(_FIELD.match, lines)) or runs_commands(arguments):
+        return False
+    fields = ([part.strip() for part in line.split(":", 1)] for line in lines)
+    return read_json({name.casefold(): value for name, value in fields}, arguments).error is not None
+
+
 def _ends_badly(stripped: str, line: re.Match[str] | None, arguments: ArgumentIndex) -> bool:
     """Whether an answer is an error's status alone, and no column of that name, or a program's bad end."""
     return (line is not None and not queries_a_database(arguments)) or _EXITED.search(stripped[:300]) is not None
@@ -292,12 +296,21 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     """Whether a text is data, good news, or what the call itself brought or asked for."""
     if said.isdisjoint(_OPENINGS) and ("done" in said or _FIELDS.match(stripped) or _CELLS.search(stripped)):
         return True
-    if text.lstrip().startswith("```diff") or "\u2705" in text or "\u2713" in text or "\u2714" in text:
+    value = stripped.partition(":")[2].strip() if "\n" not in stripped else ""
+    if (
+        (value and is_nothing(value))
+        or text.lstrip().startswith("```diff")
+        or "\u2705" in text
+        or "\u2713" in text
+        or "\u2714" in text
+    ):
         return True
     done = _DONE.match(stripped)
     if done is not None and not _NOT_DONE.search(done[0]) and "opens" not in said:
         return done["participle"].casefold()[:6] != "cancel" or "cancel" in arguments.tool_name.casefold()
-    if _DATA_START.match(_without_heading(text)) or says_the_verb(text, arguments):
+    xml_error = text.lstrip()[:1] == "<" and not said.isdisjoint(_OPENINGS)
+    is_data = _DATA_START.match(_without_heading(text)) and not text.startswith(arguments.texts)
+    if (is_data and not xml_error) or says_the_verb(text, arguments):
         return True
     counts = COUNTS.match(stripped.lstrip("#*- ")[:MAX_SENTENCE_LENGTH])
     if counts is not None and counts_of(counts)[0]:
@@ -314,14 +327,15 @@ def _is_report(
 ) -> bool:
     """Whether a short text that does not call itself an error is a report of a failure all the same."""
     lines = stripped.count("\n") + 1
-    paragraphs = stores and "\n\n" in text.strip() and not _READ_FAILED.match(stripped)
+    paragraphs = stores and "\n\n" in text.strip() and not READ_FAILED.match(stripped)
     doubts = _doubts_itself(stripped, said)
     a_state = " " not in stripped and stripped.isascii() and "opens-short" not in said
     if doubts or a_state or len(stripped) > MAX_SENTENCE_LENGTH or lines > 8 or paragraphs:
         return doubts
     if "opens-short" in said:
         of_a_writer = answers_in_prose(arguments) and not message and _FIRST_PERSON.match(stripped) is not None
-        return not of_a_writer and not (searches(arguments) and "nothing" in said)
+        says_no = asks_yes_or_no(arguments) and _SAYS_NO.match(stripped) is not None
+        return not (of_a_writer or says_no) and not (searches(arguments) and "nothing" in said)
     first = _FIRST_SENTENCE.split(stripped, maxsplit=1)[0]
     if len(stripped) <= _MAX_CLAUSE_LENGTH and lines == 1:
         first = stripped
@@ -352,7 +366,10 @@ def _denies(
 ) -> bool:
     """Whether a sentence denies what was asked: by a clause, a cause, or the words of refusal in a short answer."""
     short_line = "\n" not in stripped and len(stripped) <= _MAX_CLAUSE_LENGTH
-    by_cause = short_line and not prose and not causes_said(stripped).isdisjoint(CAUSES)
+    causes = causes_said(stripped)
+    if asks_for_a_state(arguments) and arguments.value_named_in(text) and "not-found" not in causes:
+        return False
+    by_cause = short_line and not prose and not causes.isdisjoint(CAUSES)
     if by_cause or (not prose and "opens-loose" in said) or asks_yes_or_no(arguments):
         return by_cause or "opens-loose" in said
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
@@ -385,7 +402,7 @@ def _program_complains(stripped: str, arguments: ArgumentIndex) -> bool:
     """Whether the output of a program of which no exit code is known is nothing but its complaint."""
     shell = _SHELL_ERROR.match(stripped)
     if shell is not None and "not-found" in causes_said(shell[0]) and "\n" not in stripped:
-        return arguments.value_named_in(stripped) or not _PATH.search(stripped)
+        return arguments.value_named_in(stripped) or not PATH.search(stripped)
     if shell is not None:
         return True
     last = stripped.rsplit("\n", 1)[-1]
@@ -431,37 +448,3 @@ def _without_heading(text: str) -> str:
             break
         text = text[heading.end() :].lstrip()
     return text
-
-
-def _is_stored_text(text: str, said: frozenset[str], arguments: ArgumentIndex) -> bool:
-    """Whether an error-shaped answer of a tool that returns content is that content.
-
-    A server that reports a failure names what failed: an argument or its value, or the tool. Content names its own
-    things: other paths, several lines, the line break that ends a file.
-    """
-    if _names_the_call(text, arguments) or ("opens-sdk" in said and not text.endswith("\n")):
-        return False
-    if "\n" not in text and (_READ_FAILED.match(text) or causes_said(text[:MAX_LOOK]) & _OF_NO_CONTENT):
-        return False
-    several_lines = text.strip("\n").count("\n") > 1
-    report = "opens" in said or _READ_FAILED.match(text) or (not arguments.texts and "opens-short" in said)
-    return bool(_PATH.search(text)) or text.endswith("\n") or several_lines or not report
-
-
-def is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
-    """Whether an error-shaped JSON body of a tool that returns content is that content."""
-    if _names_the_call(message, arguments):
-        return False
-    return text.endswith("\n") or any(_DATA_FILE.search(value) for value in arguments.texts)
-
-
-def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
-    """Whether what a tool that returns content begins with a label of an error is that content."""
-    if _names_the_call(message, arguments):
-        return False
-    several_lines = text.strip("\n").count("\n") > 1
-    return bool(_PATH.search(message)) or text.endswith("\n") or several_lines
-
-
-def _names_the_call(text: str, arguments: ArgumentIndex) -> bool:
-    return arguments.value_named_in(text) or arguments.tool_named_in(text) or arguments.arguments_named_in(text)

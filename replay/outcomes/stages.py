@@ -19,6 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from replay.json_values import bounded
+from replay.outcomes.call_facts import runs_commands
 from replay.outcomes.call_format import judge_format
 from replay.outcomes.envelopes import open_answer
 from replay.outcomes.error_report import program_words
@@ -296,7 +297,8 @@ def _certainty(rule: Rule, parsed: ParsedAnswer) -> Certainty:
         return rule.otherwise
     if error is None or rule.certainty != "certain":
         return rule.certainty
-    if error.basis in ("sentence", "exit"):
+    printed = error.basis == "prefix" and runs_commands(parsed.arguments) and not rule.id.startswith("harness.")
+    if printed or error.basis in ("sentence", "exit"):
         return "likely"
     outcomes = {_OUTCOME_OF[cause] for cause in (*parsed.said, *parsed.coded) if cause in _OUTCOME_OF}
     coded = {_OUTCOME_OF[cause] for cause in parsed.coded if cause in _OUTCOME_OF}

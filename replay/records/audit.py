@@ -15,9 +15,10 @@ from replay.records.verdict import Reason
 AUDIT_FORMAT: Final = "replay.audit"
 AUDIT_VERSION: Final = 1
 
-Bearing: TypeAlias = Literal["on-path", "recovered", "beside"]
-"""`on-path`: a later failure or the reply depends on the call, or the model never got what it asked for; `recovered`:
-it got that by a later call; `beside`: nothing depends on it."""
+Bearing: TypeAlias = Literal["on-path", "recovered", "worked-around", "beside"]
+"""`on-path`: a later failure or the reply depends on the call, or the model never got what it asked for; `recovered`: a
+later call asked for just that and got it; `worked-around`: a later call dealt with the same thing by another tool or
+with other arguments, and was answered; `beside`: nothing depends on it."""
 Doubt: TypeAlias = Literal["environment", "unfounded", "reference"]
 """Why a task is undecided: it was lost with an environment's fault on the way; it was won and the success rests on
 nothing; its reference fails itself."""
@@ -25,16 +26,22 @@ Verified: TypeAlias = Literal["gone", "still there", "cannot be repeated"]
 
 
 Number: TypeAlias = Literal["runs", "passed", "lost", "undecided-lost", "undecided-passed", "faults"] | Bearing
-"""A number of an audit, which opens to the runs of tasks that it counts, or to those in which its calls are."""
+"""A number of an audit, which opens to the runs of tasks that it counts, or to those in which its faults are."""
 
 
 class AuditedFault(Record):
-    """A call that the environment failed, and what it meant for its task."""
+    """What the environment failed, one call or those of an outage, and what it meant for its task."""
 
     call: CallRef
+    """The first."""
+    more: tuple[str, ...] = ()
+    """Positions of the other calls of an outage: the same server failed them by the same cause, and did nothing else
+    between them."""
     tool: str | None
     server: str | None
     reason: Reason
+    in_sandbox: bool = False
+    """Not the server failed it: a program of the model's lacked a package, another program or a login where it ran."""
     message: str
     """What the answer said, one sentence."""
     bearing: Bearing
@@ -46,6 +53,16 @@ class AuditedFault(Record):
     """Positions of the calls that took a value from it, or whose failure follows from it."""
     verified: Verified | None = None
     """With `--verify`: what the same call gave when it was issued again."""
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """Of all its calls."""
+        return (self.call.call, *self.more)
+
+    @property
+    def cause(self) -> str:
+        """The reason in words."""
+        return "lacking in the sandbox" if self.in_sandbox else str(self.reason)
 
     @property
     def subject(self) -> str:
@@ -79,7 +96,7 @@ class AuditedRun(Record):
     """As reported."""
     doubt: Doubt | None = None
     faults: tuple[str, ...] = ()
-    """Its calls that the environment failed, as `MODEL:TRAJECTORY:s2c1`."""
+    """What the environment failed, by the first call: `MODEL:TRAJECTORY:s2c1`."""
 
 
 _RUNS: Final[dict[str, Callable[[AuditedRun], bool]]] = {
@@ -103,7 +120,7 @@ class AuditedModel(Record):
     undecided_lost: int
     undecided_passed: int
     faults: dict[Bearing, int]
-    """Calls that the environment failed, in all runs of tasks."""
+    """What the environment failed in all runs of tasks; an outage counts once."""
     filter: str
     """What opens these calls in the browser and in `report --filter`; with `passed:no` those of lost tasks."""
 
@@ -141,7 +158,7 @@ class AuditedPair(Record):
 class Mend(Record):
     """What to mend in the benchmark, and what that would settle."""
 
-    subject: Literal["server", "reference"]
+    subject: Literal["server", "sandbox", "reference"]
     name: str
     reason: str
     tasks: int
@@ -155,7 +172,7 @@ class Mend(Record):
 
     def is_about(self, fault: AuditedFault) -> bool:
         """Whether a fault is one of those that mending it would end."""
-        return self.subject == "server" and (self.name, self.reason) == (fault.subject, str(fault.reason))
+        return self.subject != "reference" and (self.name, self.reason) == (fault.subject, fault.cause)
 
 
 class RepeatedTrials(Record):
@@ -186,8 +203,8 @@ class Audit(Record):
     """Every run of a task: what the numbers count."""
     undecided: tuple[UndecidedTask, ...]
     decided: tuple[AuditedFault, ...]
-    """What the environment failed and what decides nothing: it was recovered, lies beside the path, or no loss is
-    reported."""
+    """What the environment failed and what decides nothing: it was recovered or worked around, lies beside the path,
+    or no loss is reported."""
     pairs: tuple[AuditedPair, ...]
     mends: tuple[Mend, ...]
     trials: tuple[RepeatedTrials, ...]
@@ -200,12 +217,12 @@ class Audit(Record):
 
     @cached_property
     def faults(self) -> dict[str, AuditedFault]:
-        """Every call that the environment failed, by `MODEL:TRAJECTORY:s2c1`."""
+        """All that the environment failed, by the first call: `MODEL:TRAJECTORY:s2c1`."""
         every = (*(fault for task in self.undecided for fault in task.faults), *self.decided)
         return {fault.call.full: fault for fault in every}
 
     def behind(self, number: Number, model: str | None = None) -> tuple[AuditedRun, ...]:
-        """The runs of tasks that a number counts, or in which the calls are that it counts.
+        """The runs of tasks that a number counts, or in which the faults are that it counts.
 
         Args:
             number: which.
@@ -216,7 +233,7 @@ class Audit(Record):
         return tuple(run for run in own if (counts(run) if counts else self.faults_of(run, number)))
 
     def faults_of(self, run: AuditedRun, number: Number = "faults") -> tuple[AuditedFault, ...]:
-        """The calls of a run that the environment failed; of the number of a bearing, those alone."""
+        """What the environment failed in a run; of the number of a bearing, that alone."""
         known = (self.faults[call] for call in run.faults)
         return tuple(fault for fault in known if number not in get_args(Bearing) or fault.bearing == number)
 

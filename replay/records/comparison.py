@@ -179,13 +179,15 @@ class ComparedModel(Record):
     trajectories: int
     """Runs of these tasks; sub-agents count with the task that started them."""
     runs: int
-    """The most runs of a task."""
+    """The most runs of a task, all by the same configuration as far as folders tell."""
+    repeated: int = 0
+    """Tasks that have as many runs."""
     calls: int
     outcomes: dict[Outcome, int]
     figures: dict[str, Figure]
     """By the id of the measure; what is not known is left out."""
     spread: dict[str, Spread] | None = None
-    """Where tasks were run several times."""
+    """Of the tasks that have all the runs, where these are more than half and were run several times."""
     missing: int = 0
     """Tasks of the reference for which it has no result."""
     correlation: float | None = None

@@ -74,12 +74,20 @@ class FailureGroup(Record):
     reason: Reason | None = None
     rule: str
     calls: int
+    alike: int
+    """Those of them that have the message of the example."""
     example: str
-    """The address of the first of them, as a command takes it."""
+    """The address of the first of those with the commonest message, as a command takes it."""
     example_file: str
     example_trajectory: str
     example_call: str
     example_message: str
+
+    @property
+    def said(self) -> str:
+        """The message of the example, and of how many of the calls it is where it is not that of all."""
+        share = f"{self.alike} of {self.calls}" if self.alike > 1 else "for example"
+        return self.example_message if self.alike == self.calls else f"{share}: {self.example_message}"
 
 
 class RootCause(Record):

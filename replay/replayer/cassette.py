@@ -84,7 +84,8 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
     facts = run.facts()
     if facts is None:
         raise UsageError(
-            f"{run.path} holds no answers of servers; make them with: replay classify FILES --run {run.path}"
+            f"{run.path} holds no answers of servers, as no call was sent; with a fleet calls are sent: "
+            f"replay classify FILES --servers FLEET --run {run.path}"
         )
     redactor = Redactor()
     count, arguments = 0, run.arguments_of_answers()

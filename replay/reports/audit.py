@@ -21,11 +21,16 @@ The unit is a run of a task of which the files report whether it passed.
 Every call in it is judged by its recorded answer, by fixed rules, each verdict with its evidence; no model is asked.
 A call was failed by the environment where its answer says so: the server was not there, timed out, was rate limited, \
 lacked credentials or a network, or broke by a fault of its own.
-Not held against it is what the call brought on itself, such as a program that does not end or an address made up.
-Such a call is recovered where another one got the same. It is on the path to the loss where something that depends on \
-it failed, where the tool was asked again in vain, where it had to do with the rest and no later call succeeded, or \
-where the task names what it asked for and no other call got that. Else it is beside the path.
-A lost task with such a call on its path is undecided, and so is one whose reference fails itself.
+Not held against it is what the call brought on itself, such as a program that does not end or an address made up. \
+What a program of the model's lacks where it runs is held against the sandbox, not a server.
+Calls that one server failed by one cause, until the tool answered again, are one fault.
+A fault is recovered where a later call asked for just the same and got it: by the same tool, SQL, or id. It is worked \
+around where a later call dealt with the same thing in another way and was answered. Both decide nothing: the way to \
+the thing was open, and what the model asked there was its own choice.
+It is on the path to the loss where something that depends on it failed, where the tool was asked again in vain, where \
+it had to do with the rest and no later call succeeded, or where the task names what it asked for and no other call \
+got that. Else it is beside the path.
+A lost task with a fault on its path is undecided, and so is one whose reference fails itself.
 A task reported as passed is undecided where no call is known to have succeeded, or where nothing was written and no \
 answer holds a figure of the reply.
 The supported interval counts the undecided tasks as lost at its lower end, and as passed at its upper end. It is not \
@@ -53,6 +58,7 @@ NUMBERS: Final[dict[Number, str]] = {
     "faults": "faults of the environment",
     "on-path": "on path",
     "recovered": "recovered",
+    "worked-around": "worked around",
     "beside": "beside",
 }
 """The numbers of a model that lead to their tasks."""
@@ -90,7 +96,7 @@ def _headline(audit: Audit) -> Iterator[str]:
     lost = whole.runs - whole.passed
     if not whole.runs:
         faults = sum(whole.faults.values())
-        yield f"The environment failed {counted(faults, 'call')}: {_bearings(whole)}."
+        yield f"{counted(faults, 'fault')} of the environment: {_bearings(whole)}."
     elif lost:
         yield (
             f"Of {counted(lost, 'lost run')}, {whole.lost_by_model} were lost by the model as far as the recordings "
@@ -204,10 +210,11 @@ def _evidence(task: UndecidedTask) -> list[str]:
 
 
 def _chain(fault: AuditedFault) -> str:
-    """`s3c1 github/search: rate-limited; the model asked again. The task asks for "x", and no later call got it.`"""
+    """`s3c1 and s5c1 github/search: rate-limited; the model gave up. No later call succeeded.`"""
     tool = fault.tool or "(no name)"
     verified = f" Issued again: {fault.verified}." if fault.verified else ""
-    return f"{fault.call.call} {tool}: {fault.reason}; the model {fault.then}. {fault.why}{verified}"
+    calls = listed(fault.positions)
+    return f"{calls} {tool}: {fault.cause}; the model {fault.then}. {fault.why}{verified}"
 
 
 def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
@@ -259,7 +266,7 @@ def _runs_table(audit: Audit, runs: Sequence[AuditedRun]) -> Table:
         ]
         for run in runs
     ]
-    return _table(["task", "reported", "undecided", "calls that the environment failed"], rows, left=True)
+    return _table(["task", "reported", "undecided", "what the environment failed"], rows, left=True)
 
 
 def _limits(audit: Audit) -> list[str]:

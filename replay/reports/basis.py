@@ -35,7 +35,8 @@ def certainty_line(certainties: Mapping[Certainty, int]) -> str:
     also = f"; {likely:,} {'is' if likely == 1 else 'are'} likely, not certain" if likely else ""
     rest = "rests" if nothing == 1 else "rest"
     shown = f" (certainty:{UNFOUNDED})" if nothing else ""
-    of = f"Of {sum(certainties.values()):,} verdicts {nothing:,}"
+    whole = sum(certainties.values())
+    of = f"Of {whole:,} {'verdict' if whole == 1 else 'verdicts'} {nothing:,}"
     return f"{of} {rest} on nothing but the absence of an error or of its cause{shown}{also}"
 
 
@@ -92,7 +93,7 @@ def unread_lines(unread: Unread | None) -> Iterator[str]:
             paths = ", ".join(name if len(name) <= _MAX_PATH else f"…{name[1 - _MAX_PATH :]}" for name in names)
             more = ", ..." if len(files) > _MAX_PATHS else ""
             known = sum(file.calls or 0 for file in files)
-            calls = f" ({known:,} calls or more)" if known else ""
+            calls = f" ({known:,} {'call' if known == 1 else 'calls'} or more)" if known else ""
             yield f"Not in the table: {counted(len(files), 'file')}{calls} {what}: {paths}{more}"
     for effect in unread.effects[:_MAX_EFFECTS]:
         yield _effect_line(effect)

@@ -206,8 +206,10 @@ def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[st
             value_text(metric.kind, spread.deviation),
             ", ".join(value_text(metric.kind, value) for value in spread.values[:8]),
         ]
-        for model in comparison.models
         if (spread := (model.spread or {}).get(metric.id)) is not None
+        else [model.model, "-", "-", "-"]
+        for model in comparison.models
+        if model.runs > 1 and metric.id in model.figures
     ]
     table = _table(["model", "mean", "deviation", "runs"], rows)
     return [f"{metric.label} from run to run", *table.text(longest_name=_MAX_NAME)] if rows else []

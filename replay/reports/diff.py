@@ -15,39 +15,48 @@ _MAX_LISTED: Final = 25
 _MAX_VALUE: Final = 80
 
 
-def diff_text(comparison: RunDiff) -> str:
-    """What is different: worse first, then better, then what only one side has."""
+def diff_text(comparison: RunDiff, *, models: bool = False) -> str:
+    """What is different: worse first, then better, then what only one side has.
+
+    Args:
+        comparison: of two runs, or of two models.
+        models: whether it is of models: they are called by their names, and nothing is new or gone.
+    """
     first, second = comparison.first, comparison.second
-    common = counted(comparison.common, "call")
+    common, new = counted(comparison.common, "call"), counted(len(comparison.new), "call")
+    names = (one_line(first.name, 60), one_line(second.name, 60)) if models else ("before", "after")
+    with_second = f" with {names[1]}" if models else ""
+    alone = f"{new} of {names[1]} alone, {len(comparison.gone)} of {names[0]} alone"
+    paths = ("", "") if models else (f"{one_line(first.name, 100)}, ", f"{one_line(second.name, 100)}, ")
+    heads = zip(names, paths, (first, second), strict=True)
     lines = [
-        f"before: {one_line(first.name, 100)}, {counted(first.calls, 'call')}",
-        f"after:  {one_line(second.name, 100)}, {counted(second.calls, 'call')}",
-        f"{common} in common: {len(comparison.worse)} worse, {len(comparison.better)} better",
-        f"{counted(len(comparison.new), 'call')} new, {len(comparison.gone)} gone",
+        *(f"{name + ':':<7} {what}{counted(side.calls, 'call')}" for name, what, side in heads),
+        f"{common} in common: {len(comparison.worse)} worse{with_second}, {len(comparison.better)} better",
+        alone if models else f"{new} new, {len(comparison.gone)} gone",
         comparison.test_summary,
-        *_basis(comparison),
-        *_section("Worse", comparison.worse),
-        *_section("New failures", comparison.new_failures),
-        *_section("Better", comparison.better),
+        *_basis(comparison, names),
+        *_section(f"Worse{with_second}", comparison.worse),
+        *_section(f"Failures of {names[1]} alone" if models else "New failures", comparison.new_failures),
+        *_section(f"Better{with_second}", comparison.better),
         *_section("Judged on one side only", comparison.unjudged),
-        *_tools(comparison),
+        *_tools(comparison, names if models else None),
         *_definitions(comparison.definitions),
         *_metrics(comparison),
-        *(["\nThe two part", *parting_lines(comparison.parting)] if comparison.parting else []),
+        *(["\nWhere the two part", *parting_lines(comparison.parting)] if comparison.parting else []),
     ]
     return "\n".join(lines)
 
 
-def _basis(comparison: RunDiff) -> Iterator[str]:
+def _basis(comparison: RunDiff, names: tuple[str, str]) -> Iterator[str]:
     """Of each side how many verdicts rest on nothing, and whose fault its failures are."""
-    for when, side in (("before", comparison.first), ("after", comparison.second)):
+    for name, side in zip(names, (comparison.first, comparison.second), strict=True):
         for line in filter(None, (certainty_line(side.certainties), fault_line(side.faults))):
-            yield f"{when + ':':<7} {line[0].lower()}{line[1:]}"
+            yield f"{name + ':':<7} {line[0].lower()}{line[1:]}"
 
 
 def parting_lines(parting: Parting) -> Iterator[str]:
     """In what the calls at which two trajectories part differ, and what each did from there on."""
-    yield f"  {one_line(parting.why, 200)}"
+    yield f"  {one_line(parting.why, 600)}"
     for side in parting.sides:
         yield f"  {one_line(side.trajectory, 90)}: {one_line(', '.join(side.did), 300) or 'made no further call'}"
 
@@ -64,13 +73,14 @@ def _section(title: str, changes: Sequence[Change]) -> Iterator[str]:
         yield f"  ... and {len(changes) - _MAX_LISTED} more; --json has them all"
 
 
-def _tools(comparison: RunDiff) -> Iterator[str]:
+def _tools(comparison: RunDiff, models: tuple[str, str] | None) -> Iterator[str]:
+    when = [f"of {name}" for name in models] if models else ["before", "after"]
     if comparison.tools:
         yield "\nFailures by tool"
     for tool in comparison.tools[:_MAX_LISTED]:
         yield (
-            f"  {one_line(tool.tool, 60)}: {tool.before} of {tool.calls_before} before, "
-            f"{tool.after} of {tool.calls_after} after"
+            f"  {one_line(tool.tool, 60)}: {tool.before} of {tool.calls_before} {when[0]}, "
+            f"{tool.after} of {tool.calls_after} {when[1]}"
         )
 
 

@@ -16,7 +16,7 @@ from replay.reports.call_text import EVIDENCE, answer_text, call_text, dumped
 from replay.reports.scope import ReportScope
 from replay.runfile.alignment_queries import ReferenceCall, aligned_tasks, alignment_of, reference_calls, trajectory_of
 from replay.runfile.rows import preview
-from replay.safety.text import cut
+from replay.safety.text import cut, without_colours
 
 _MAX_ANSWER: Final = 4000
 _MAX_GOOD_ANSWER: Final = 240
@@ -61,7 +61,7 @@ def call_data(
         "diff": row.difference,
         "cause": row.caused_by,
         "gap": row.gap,
-        "msg": row.message,
+        "msg": without_colours(row.message),
         "args": preview(context.calls[row.call]),
         "call": _cut(call_text(context, row.call), limit),
         "a": _cut(answer_text(context.calls[row.call].answer), limit),
@@ -149,7 +149,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
                 "tool": qualified_name(group.server, group.tool) or "(no name)",
                 "id": group.example,
                 "call": example(group.example_file, group.example_trajectory, group.example_call),
-                "says": cut(group.example_message, 240),
+                "says": cut(without_colours(group.said), 240),
             }
             for group in summary.failures
         ],

@@ -140,7 +140,7 @@ def _failures(scope: ReportScope) -> Iterator[str]:
             group.outcome.label,
             qualified_name(group.server, group.tool) or "?",
             group.example,
-            group.example_message,
+            group.said,
         ]
         for group in scope.summary.failures
     ]
@@ -247,7 +247,8 @@ def _failed_calls(diagnosis: Diagnosis, failed: Sequence[CallRow]) -> Iterator[s
 def _reproduce(scope: ReportScope, context: TrajectoryContext, failed: Sequence[CallRow]) -> str:
     command = load_command(scope.run.connection)
     again = command.classify(context.file, "again.db")
-    if not failed:
+    first = next((row.call for row in failed if not context.is_of_harness(row.call)), None)
+    if first is None:
         return block(again, "sh")
-    call = scope.call_id(context, failed[0].call)
+    call = scope.call_id(context, first)
     return block(f"{again}\n{command.shrink(str(scope.run.path), call)}", "sh")

@@ -60,7 +60,7 @@ def call_report(scope: ReportScope) -> str:
         f"## {heading}\n\n{finding_lines(findings)}" if findings else "",
         *_before(context, position),
         f"## Versions\n\n{versions(context, [row])}",
-        f"## How to reproduce it\n\n{_reproduce(scope, row, call)}",
+        f"## How to reproduce it\n\n{_reproduce(scope, context, row, call)}",
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
 
@@ -208,10 +208,12 @@ def _before(context: TrajectoryContext, position: str) -> Iterator[str]:
     yield f"## What it depends on\n\nValues of these calls flow into its arguments:\n\n{shown}"
 
 
-def _reproduce(scope: ReportScope, row: CallRow, call: str) -> str:
+def _reproduce(scope: ReportScope, context: TrajectoryContext, row: CallRow, call: str) -> str:
     command = load_command(scope.run.connection)
+    again = block(command.classify(row.file, "again.db"), "sh")
+    if context.is_of_harness(row.call):
+        return f"A tool of the harness: no server has it, so it cannot be run again. To judge it again:\n\n{again}"
     if row.outcome not in FAILURES and row.reason not in ERRORS_OF_TOOLS:
-        again = block(command.classify(row.file, "again.db"), "sh")
         why = (
             "The call did not fail" if row.outcome is Outcome.SUCCESS else "There is no failure of the call to show yet"
         )

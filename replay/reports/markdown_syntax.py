@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from replay.safety.text import cut, one_line, printable
+from replay.safety.text import cut, one_line, printable, without_colours
 
 _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>|~$&])")
 _LEADING: Final = re.compile(r"^(\d{0,9})([#+=-]|(?<=\d)[.)](?=\s|$))")
@@ -19,7 +19,7 @@ _EDGES: Final = re.compile(r"^[\"'(\[]*|[\"')\].,:;]*$")
 
 def prose(text: str, limit: int | None = None) -> str:
     """Text for a paragraph: on one line, every mark of Markdown escaped, links and mentions as code."""
-    flat, parts, end = one_line(text, limit), [], 0
+    flat, parts, end = one_line(without_colours(text), limit), [], 0
     for found in _LINKED.finditer(flat):
         parts += [_escape(flat[end : found.start()]), _linked(found[0])]
         end = found.end()

@@ -42,7 +42,7 @@ def worst_lines(summary: RunSummary) -> Iterator[tuple[FailureGroup, str]]:
     """The failures that were made most often, each with a sentence."""
     for group in summary.failures[:WORST]:
         tool = qualified_name(group.server, group.tool) or "(no name)"
-        yield group, one_line(f"{tool}, {group.calls} times {group.outcome.label}: {group.example_message}", 200)
+        yield group, one_line(f"{tool}, {group.calls} times {group.outcome.label}: {group.said}", 200)
 
 
 def _server_lines(run: Run) -> Iterator[str]:

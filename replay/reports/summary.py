@@ -173,7 +173,7 @@ def groups_text(title: str, groups: Sequence[FailureGroup], width: int) -> str:
     room = min(width - 6, _MESSAGE_WIDTH) if below else min(room, _MESSAGE_WIDTH)
     shown = [title]
     for line, address, group in zip(lines, addresses, groups, strict=True):
-        message = shorten(without_preamble(one_line(group.example_message, None)), max(room, 20), placeholder=" …")
+        message = shorten(without_preamble(one_line(group.said, None)), max(room, 20), placeholder=" …")
         beside = f"{line}{' ' * (longest - cell_len(line))}  {message}".rstrip()
         if address:
             shown.append(f"{line}\n      {one_line(address, None)}\n      {message}")

@@ -53,10 +53,14 @@ _ADVICE_COLUMNS: Final = (
 
 
 def headline(report: ToolReport) -> str:
-    """`21 tools, 57 calls of 2 models; 12 failed`."""
+    """`21 tools, 57 calls of 2 models: 12 failed; 3 more calls name no tool that there is, and failed too`."""
     failed = sum(tool.failed for tool in report.tools)
     calls = f"{counted(report.calls, 'call')} of {counted(len(report.models), 'model')}"
-    return f"{counted(len(report.tools), 'tool')}, {calls}: {failed} failed"
+    names = (*report.stray_names, *(name for tool in report.tools for name in tool.names_instead))
+    more = sum(name.calls for name in names)
+    verb = "names" if more == 1 else "name"
+    elsewhere = f"; {counted(more, 'more call')} {verb} no tool that there is, and failed too" if more else ""
+    return f"{counted(len(report.tools), 'tool')}, {calls}: {failed} failed{elsewhere}"
 
 
 def numbers(tool: ToolUsage) -> list[str]:

@@ -87,6 +87,11 @@ def file_paths(connection: sqlite3.Connection) -> dict[int, str]:
     return dict(connection.execute("SELECT id, path FROM files ORDER BY id"))
 
 
+def file_locations(connection: sqlite3.Connection) -> dict[int, str]:
+    """The absolute paths of the results files, by the run's numbers of them."""
+    return dict(connection.execute("SELECT id, ifnull(absolute_path, path) FROM files"))
+
+
 def has_format(connection: sqlite3.Connection, name: str, files: Sequence[int]) -> bool:
     """Whether one of these results files is of a format."""
     query = f"SELECT 1 FROM files WHERE format = ? AND {in_files('id', files)}"  # noqa: S608

@@ -149,14 +149,22 @@ def _most_first(reasons: Mapping[Reason, int]) -> dict[Reason, int]:
 def _groups(run: Run, addresses: Addresses, where: str, most: int) -> Iterator[FailureGroup]:
     rows = run.connection.execute(
         f"""
-        SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n,
-               min(c.trajectory * 1000000 + c.ordinal) AS first
-        FROM calls c JOIN files f ON f.id = c.file WHERE {where}
-        GROUP BY c.server, c.tool, c.outcome, c.reason, c.rule ORDER BY n DESC, first LIMIT ?
+        WITH alike AS (
+            SELECT c.server, c.tool, c.outcome, c.reason, c.rule, count(*) AS n,
+                   min(c.trajectory * 1000000 + c.ordinal) AS first
+            FROM calls c JOIN files f ON f.id = c.file WHERE {where}
+            GROUP BY c.server, c.tool, c.outcome, c.reason, c.rule, c.message
+        ), ranked AS (
+            SELECT *, sum(n) OVER every AS calls, min(first) OVER every AS earliest,
+                   row_number() OVER (every ORDER BY n DESC, first) AS rank
+            FROM alike WINDOW every AS (PARTITION BY server, tool, outcome, reason, rule)
+        )
+        SELECT server, tool, outcome, reason, rule, calls, n, first FROM ranked
+        WHERE rank = 1 ORDER BY calls DESC, earliest LIMIT ?
         """,  # noqa: S608
         (most,),
     ).fetchall()
-    for server, tool, outcome, reason, rule, count, first in rows:
+    for server, tool, outcome, reason, rule, count, alike, first in rows:
         path, name, position, message = run.connection.execute(
             "SELECT f.path, t.name, c.position, c.message FROM calls c JOIN trajectories t ON t.id = c.trajectory "
             "JOIN files f ON f.id = t.file WHERE c.trajectory = ? AND c.ordinal = ?",
@@ -169,6 +177,7 @@ def _groups(run: Run, addresses: Addresses, where: str, most: int) -> Iterator[F
             reason=reason if outcome == Outcome.INCONCLUSIVE else None,
             rule=rule,
             calls=count,
+            alike=alike,
             example=addresses.call(path, name, position),
             example_file=path,
             example_trajectory=name,

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from replay.safety.redaction import clean
 
-__all__ = ["csv_line", "cut", "one_line", "printable", "printable_json"]
+__all__ = ["csv_line", "cut", "one_line", "printable", "printable_json", "without_colours"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -34,6 +34,8 @@ _PART_OF_EMOJI: Final = re.compile(
 """The joiner inside one emoji, such as a family, and the sign that it is to be drawn in colour."""
 _KEPT: Final = {"\u200d": "\ue000", "\ufe0f": "\ue001"}
 """What stands for these while the rest is escaped."""
+_COLOURS: Final = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|[()*+][0-9A-Za-z]|[=>78])")
+"""What moves a terminal's cursor, colours what follows, or chooses its letters: nothing that could be read."""
 _FORMULA_STARTS: Final = ("=", "+", "-", "@")
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
@@ -62,6 +64,11 @@ def one_line(text: str, limit: int | None = None) -> str:
     """`printable` text on a single line: each run of white space is one space."""
     head = text if limit is None else cut(text, 8 * limit + 64)
     return printable(_WHITESPACE.sub(" ", head).strip(), limit)
+
+
+def without_colours(text: str) -> str:
+    """Text for a sentence: without what a program printed for the eyes of a terminal alone."""
+    return _COLOURS.sub("", text) if "\x1b" in text else text
 
 
 def cut(text: str, length: int) -> str:

@@ -66,7 +66,7 @@ async def shrink(
         tell: takes a line about each replay.
 
     Raises:
-        UsageError: the call does not fail when it is replayed.
+        UsageError: the call does not fail when it is replayed, or is not sent.
         NoServerReachedError: its server does not start.
     """
     fleet = _fresh_for_each(fleet, allowed)
@@ -179,6 +179,14 @@ async def _finish(
 
 def _check(failure: Failure, result: CallResult, position: str) -> None:
     reason = result.verdict.reason
+    if result.verdict.evidence == "recorded":
+        if "withheld" in result.verdict.findings:
+            why = (
+                f"it may change something, so it was not sent (--allow-effects {result.server} sends it in each replay)"
+            )
+        else:
+            why = "no server of the fleet gave its verdict, which rests on the recorded answer"
+        raise UsageError(f"{position} cannot be shrunk: {why}")
     if failure.outcome in FAILURES or reason in ERRORS_OF_TOOLS:
         return
     if failure.outcome is Outcome.INCONCLUSIVE:

@@ -68,7 +68,7 @@ def test_a_fault_after_which_the_same_was_got_decides_nothing(benchmark: Benchma
     benchmark.add("ada", "other-tool", other, passed=False)
     found = benchmark.audit()
     assert found.undecided == ()
-    assert found.models[0].faults == {"on-path": 0, "recovered": 2, "beside": 0}
+    assert found.models[0].faults == {"on-path": 0, "recovered": 1, "worked-around": 1, "beside": 0}
     assert found.models[0].lost_by_model == 2
 
 
@@ -80,8 +80,9 @@ def test_a_tool_that_is_asked_in_vain_again_lies_on_the_path(benchmark: Benchmar
     ]
     benchmark.add("ada", "t1", calls, passed=False)
     [task] = benchmark.audit().undecided
-    assert [fault.call.call for fault in task.faults] == ["s1c1", "s2c1"]
-    assert {fault.why for fault in task.faults} == {"The same tool was asked 1 more time and never answered."}
+    [fault] = task.faults
+    assert (fault.call.call, fault.more) == ("s1c1", ("s2c1",))
+    assert fault.why == "The same tool was asked 1 more time and never answered."
 
 
 def test_a_tool_that_answered_again_that_there_is_no_such_thing_is_not_asked_in_vain(benchmark: Benchmark) -> None:
@@ -102,7 +103,7 @@ def test_what_another_tool_made_under_another_name_is_recovered(benchmark: Bench
         call("db/execute_sql", {"query": sql}, "CREATE TABLE"),
     ]
     benchmark.add("ada", "t1", calls, passed=False, question="Create the table turnover_report in the database.")
-    assert benchmark.audit().models[0].faults == {"on-path": 0, "recovered": 2, "beside": 0}
+    assert benchmark.audit().models[0].faults["recovered"] == 1
 
 
 def test_what_the_task_names_and_no_later_call_got_lies_on_the_path(benchmark: Benchmark) -> None:
@@ -254,7 +255,8 @@ def test_a_task_that_flips_tells_the_call_at_which_its_runs_part(benchmark: Benc
     benchmark.add("ada", "t1-1", [listed, bad], passed=False, task={"id": "t1"})
     found = benchmark.audit()
     [parting] = found.partings
-    assert (parting.task, parting.why) == ("t1", "The first was judged success, the second not found.")
+    why = "Both call f/read; t1-0's call was judged success, t1-1's not found."
+    assert (parting.task, parting.why) == ("t1", why)
     assert (parting.first.call, parting.second.call) == ("s1c1", "s2c1")
     assert "ada:t1-1: s2c1 f/read (not found)" in render(found, "text", 400)
 
@@ -267,7 +269,8 @@ def test_values_that_came_from_other_answers_are_no_difference_where_their_calls
         last = call("shop/ship", {"id": drawn}, "shipped") if passed else call("shop/void", {"id": drawn}, "gone")
         benchmark.add(model, f"t1-{model}", [*calls, last], passed=passed, task={"id": "t1"})
     [parting] = benchmark.audit().partings
-    assert (parting.first.call, parting.why) == ("s3c1", "Each makes a call of its own.")
+    why = "ada calls shop/ship (s3c1); bob calls shop/void (s3c1) there."
+    assert (parting.first.call, parting.why) == ("s3c1", why)
 
 
 def test_without_reported_success_the_faults_are_still_counted(benchmark: Benchmark) -> None:
@@ -276,7 +279,7 @@ def test_without_reported_success_the_faults_are_still_counted(benchmark: Benchm
     assert (found.models[0].reported, found.models[0].faults["on-path"]) == (None, 1)
     assert [fault.bearing for fault in found.decided] == ["on-path"]
     assert "do not say which tasks passed" in found.notes[0]
-    assert "The environment failed 1 call: 1 on path" in render(found, "text")
+    assert "1 fault of the environment: 1 on path" in render(found, "text")
 
 
 def test_a_task_of_one_model_alone_is_told(benchmark: Benchmark) -> None:
@@ -330,13 +333,14 @@ def test_faults_are_verified_by_replaying_their_trajectories_on_the_fleet(
 
 def test_a_call_issued_again_is_gone_still_there_or_cannot_be_repeated(benchmark: Benchmark) -> None:
     for task in ("t1", "t2", "t3"):
-        benchmark.add("ada", task, [failed("f/read", READ, TIMED_OUT)], passed=False)
+        benchmark.add("ada", task, [failed("f/read", READ, TIMED_OUT)] * 2, passed=False)
     found = benchmark.audit()
     with Run.read(benchmark.path / "run.db") as run:
         rows = {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(run)}
     again = {
         "ada:t1:s1c1": rows["ada:t1:s1c1"].model_copy(update={"replayed": "success"}),
-        "ada:t2:s1c1": rows["ada:t2:s1c1"].model_copy(update={"replayed": rows["ada:t2:s1c1"].outcome}),
+        "ada:t2:s1c1": rows["ada:t2:s1c1"].model_copy(update={"replayed": "success"}),
+        "ada:t2:s2c1": rows["ada:t2:s2c1"].model_copy(update={"replayed": rows["ada:t2:s2c1"].outcome}),
     }
     results = [task.faults[0].verified for task in verified(found, again).undecided]
     assert results == ["gone", "still there", "cannot be repeated"]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -133,6 +134,44 @@ def test_several_runs_of_a_task_are_runs_with_mean_and_spread(place: Place) -> N
     assert ada.spread["task_success"].values == (1.0, 0.0, 1.0)
     assert ada.spread["task_success"].mean == pytest.approx(2 / 3)
     assert ada.figures["task_success"].value == pytest.approx(2 / 3)
+
+
+def test_runs_under_other_folders_are_no_runs_of_the_same_tasks(place: Place) -> None:
+    for service, runs in (("klavis", (True, False, True)), ("official", (False, False, False))):
+        for number, passed in enumerate(runs):
+            for task in ("t1", "t2"):
+                place.add(
+                    "ada", task, [call("f/read")], folder=f"{service}/run-{number}", reported=reported(passed=passed)
+                )
+    place.add("bob", "t1", [call("f/read")], folder="klavis/run-0", reported=reported(passed=True))
+    found = place.compare()
+    ada = by_name(found)["ada"]
+    assert (ada.tasks, ada.trajectories, ada.runs, found.common_tasks) == (4, 12, 3, 1)
+    assert ada.spread is not None
+    assert ada.spread["task_success"].values == (0.5, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    "folders", [("results-1", "results-2"), ("2026-11-20", "2026-11-21T10:00"), ("a_run1", "a_run2")]
+)
+def test_folders_that_differ_in_a_number_or_a_time_hold_runs(place: Place, folders: tuple[str, str]) -> None:
+    for folder in folders:
+        place.add("ada", "t1", [call("f/read")], folder=folder)
+    assert by_name(place.compare())["ada"].runs == 2
+
+
+@pytest.mark.parametrize(("again", "deviation"), [(("t1", "t2"), "0.0 %"), (("t1",), "-")])
+def test_the_deviation_from_run_to_run_is_over_tasks_that_have_all_runs(
+    place: Place, again: tuple[str, ...], deviation: str
+) -> None:
+    for folder, tasks in (("run1", ("t1", "t2", "t3")), ("run2", again)):
+        for task in tasks:
+            place.add("ada", task, [call("f/read")], folder=folder)
+    found = place.compare()
+    assert (found.models[0].spread is not None) == (deviation != "-")
+    text = comparison_text(found, 160)
+    assert f"only {len(again)} of its 3 tasks have all 2 runs" in text
+    assert re.search(rf"^ada .* {deviation.replace(' ', '')} ", text, re.MULTILINE)
 
 
 def test_tasks_of_one_id_in_several_families_are_no_runs_of_each_other(place: Place) -> None:

@@ -92,7 +92,7 @@ def test_a_new_failure_is_found_where_it_is_asked_for(replay: Replay, make: Make
     before, after = make("before", t=[GOOD]), make("after", t=[GOOD, LOST])
     assert replay("diff", before, after, "--fail-on", "worse").returncode == 0
     done = replay("diff", before, after, "--fail-on", "new")
-    assert (done.returncode, done.stderr) == (1, "replay: --fail-on: found 1 new failures\n")
+    assert (done.returncode, done.stderr) == (1, "replay: --fail-on: found 1 new failure\n")
 
 
 def test_two_models_of_one_run_are_compared_by_trajectory_and_position(
@@ -102,7 +102,11 @@ def test_two_models_of_one_run_are_compared_by_trajectory_and_position(
     second = write_trajectory(tmp_path / "two.trajectory.json", [LOST, GOOD], model="b", id="t")
     run = make_run(tmp_path / "run.db", [first, second], FILES)
     done = replay("diff", run, "--models", "a", "b")
-    assert "2 calls in common: 1 worse, 0 better" in done.stdout
+    assert "2 calls in common: 1 worse with b, 0 better" in done.stdout
+    assert "0 calls of b alone, 0 of a alone" in done.stdout
+    assert "Failed calls: 0 of 2 (0.0 %) of a, 1 of 2 (50.0 %) of b." in done.stdout
+    assert "files/list: 0 of 2 of a, 1 of 2 of b" in done.stdout
+    assert not [word for word in ("before", "after", "gone", "new") if word in done.stdout]
     assert "b:t:s1c1  files/list  success -> not found" in done.stdout
     missing = replay("diff", run, "--models", "a", "bb")
     assert (missing.returncode, missing.stderr) == (2, f"replay: there is no model bb in {run}; nearest: b, a\n")

@@ -155,7 +155,7 @@ def test_classify_shows_what_is_known_and_fails_on_what_is_not(
     alone = replay("classify", results, "--offline", "--fail-on", "new")
     assert alone.returncode == 1
     assert "every failure is new" in alone.stderr
-    assert "found 1 new failures" in alone.stderr
+    assert "found 1 new failure" in alone.stderr
     (mark,) = marks(tmp_path / "replay-run.db")
     assert replay("known", "add", mark[:6], "--note", "soon").returncode == 0
     done = replay("classify", results, "--offline", "--fail-on", "new")

@@ -62,6 +62,28 @@ def test_a_statement_that_reads_got_nothing_by_one_that_writes_or_reads_less(tmp
     assert bearings(tmp_path, calls, ROWS) == {"s1c1": ("recovered", "s4c1 asked for the same and got it.")}
 
 
+def test_a_statement_that_reads_is_worked_around_by_one_that_reads_other_columns_and_not_by_a_count(
+    tmp_path: Path,
+) -> None:
+    calls = [
+        failed("execute_sql", sql("SELECT name, kind FROM found_indexes"), TIMED_OUT),
+        call("execute_sql", sql("SELECT COUNT(*) FROM found_indexes"), '[{"count": 2}]'),
+        call("execute_sql", sql("SELECT name FROM found_indexes LIMIT 9"), '[{"name": "first_idx"}]'),
+    ]
+    got = ("worked-around", "s3c1 dealt with the same in another way and was answered.")
+    assert bearings(tmp_path, calls, ROWS) == {"s1c1": got}
+
+
+def test_a_table_that_was_to_be_emptied_and_filled_again_was_so_by_delete_and_insert(tmp_path: Path) -> None:
+    calls = [
+        failed("execute_sql", sql(f"TRUNCATE found_indexes; {row('first_idx')['query']}"), TIMED_OUT),
+        call("execute_sql", sql("DELETE FROM found_indexes"), "[]"),
+        call("execute_sql", row("first_idx"), "[]"),
+    ]
+    got = ("recovered", "s2c1 and s3c1 asked for all of it and got it.")
+    assert bearings(tmp_path, calls, ROWS) == {"s1c1": got}
+
+
 def test_statements_that_were_made_one_by_one_later_recover_the_one_that_made_all(tmp_path: Path) -> None:
     calls = [
         failed(
@@ -70,7 +92,7 @@ def test_statements_that_were_made_one_by_one_later_recover_the_one_that_made_al
         call("execute_sql", sql("CREATE TABLE a (x integer)"), "[]"),
         call("execute_sql", sql("CREATE TABLE b (y integer)"), "[]"),
     ]
-    got = ("recovered", "Later calls asked for all of it and got it.")
+    got = ("recovered", "s2c1 and s3c1 asked for all of it and got it.")
     assert bearings(tmp_path, calls, "Make the tables a and b.") == {"s1c1": got}
 
 
@@ -110,29 +132,98 @@ def test_another_sheet_is_not_the_same_though_its_name_is_a_plain_word(tmp_path:
     assert bearing == "beside"
 
 
-def test_programs_that_name_the_same_are_not_said_to_have_got_it(tmp_path: Path) -> None:
+def test_a_program_that_says_only_what_stands_in_it_did_not_deal_with_the_file_that_it_names(tmp_path: Path) -> None:
     calls = [
         failed("sheets/read", {"file": "/data/turnover.xlsx"}, TIMED_OUT),
-        call("python/execute", {"code": "open('requests.txt', 'w').write('/data/turnover.xlsx')"}, "saved"),
-        call("python/execute", {"code": "print(read_excel('/data/turnover.xlsx'))"}, "turnover 12"),
+        call("python/execute", {"code": "wanted = '/data/turnover.xlsx'; print('Noted.')"}, "STDOUT: Noted."),
+        call("python/execute", {"code": "print(read_excel('/data/turnover.xlsx'))"}, "STDOUT: Company 12"),
     ]
-    got = ("recovered", "s2c1 and s3c1 asked about the same and were answered.")
+    got = ("worked-around", "s3c1 dealt with the same in another way and was answered.")
     assert bearings(tmp_path, calls, "What was the turnover?") == {"s1c1": got}
 
 
-def test_the_last_of_several_vain_calls_lies_where_the_others_do(tmp_path: Path) -> None:
-    wanted = {"id": "1X9yLub8Cpo", "sheet": "songs"}
+def test_a_failure_that_a_program_tells_in_its_own_words_is_none_of_the_environment(tmp_path: Path) -> None:
+    code = "if not token:\n    print('Error: 401 Unauthorized, no token')\n    sys.exit(1)"
     calls = [
-        failed("sheets/get_rows", wanted, TIMED_OUT),
-        failed("sheets/get_rows", wanted, TIMED_OUT),
-        failed("sheets/get_summary", wanted, TIMED_OUT),
-        call("files/write_file", {"path": "/out/a.txt", "content": "guessed"}, "written"),
+        call("python/execute", {"code": "print(40 + 2)"}, "STDOUT 42 return code: 0"),
+        failed("python/execute", {"code": code}, "STDOUT Error: 401 Unauthorized, no token return code: 1"),
     ]
-    assert {at: bearing for at, (bearing, _) in bearings(tmp_path, calls, "Who sang most?").items()} == {
-        "s1c1": "on-path",
-        "s2c1": "on-path",
-        "s3c1": "on-path",
-    }
+    assert bearings(tmp_path, calls, "Write the page.") == {}
+
+
+def test_a_program_that_has_every_line_of_the_one_that_failed_asks_for_the_same(tmp_path: Path) -> None:
+    code = "import mysql\nprint(mysql.tables('cars'))"
+    calls = [
+        failed("python/execute", {"code": code}, "ModuleNotFoundError: No module named 'mysql'\nreturn code: 1"),
+        call("python/execute", {"code": f"{code}\nprint('all')"}, "drivers, races"),
+    ]
+    assert bearings(tmp_path, calls, "Which cars?") == {"s1c1": ("recovered", "s2c1 asked for the same and got it.")}
+
+
+def test_a_program_says_what_the_script_says_that_it_runs(tmp_path: Path) -> None:
+    script = {"path": "/work/pack.py", "content": "shutil.make_archive('/work/papers.zip')"}
+    calls = [
+        failed("shell/run_command", {"command": "zip -r /work/papers.zip"}, "/bin/sh: 1: zip: not found"),
+        call("files/write_file", script, "written"),
+        call("shell/run_command", {"command": "python pack.py"}, "All packed"),
+        call("shell/run_command", {"command": "ls /work/papers.zip"}, "papers.zip"),
+    ]
+    got = ("worked-around", "s3c1 dealt with the same in another way and was answered.")
+    assert bearings(tmp_path, calls, "Pack it as papers.zip.") == {"s1c1": got}
+
+
+@pytest.mark.parametrize(
+    ("later", "bearing"),
+    [
+        ({"path": "/data/a.csv", "limit": 20, "timeout": 9}, "recovered"),
+        ({"path": "/data/a.csv"}, "recovered"),
+        ({"path": "/data/a.csv", "limit": 5}, "worked-around"),
+        ({"path": "/data/a.csv", "limit": 20, "offset": 40}, "worked-around"),
+    ],
+    ids=["longer patience", "all of it", "less", "another part"],
+)
+def test_a_fault_is_recovered_only_where_the_same_tool_was_asked_for_no_less(
+    tmp_path: Path, later: dict[str, Any], bearing: str
+) -> None:
+    wanted = {"path": "/data/a.csv", "limit": 20, "timeout": 3}
+    calls = [failed("files/read", wanted, TIMED_OUT), call("files/read", later, "a, b")]
+    assert [found for found, _ in bearings(tmp_path, calls, "Sum /data/a.csv.").values()] == [bearing]
+
+
+def test_a_sheet_is_the_same_by_the_id_that_a_listing_gives_for_its_title(tmp_path: Path) -> None:
+    calls = [
+        failed("sheets/list_sheets", {"spreadsheet": "NHL Schedule"}, TIMED_OUT),
+        call("sheets/list_spreadsheets", {}, '{"id": "1I1ycr9bb-2waJLLA", "title": "NHL Schedule"}'),
+        call("sheets/list_sheets", {"spreadsheet": "1I1ycr9bb-2waJLLA"}, "schedule"),
+    ]
+    got = ("recovered", "s3c1 asked for the same and got it.")
+    assert bearings(tmp_path, calls, "Who plays twice in the NHL Schedule?") == {"s1c1": got}
+
+
+def test_an_outage_is_one_fault_until_one_of_its_tools_answers_and_is_judged_by_the_call_that_mattered(
+    tmp_path: Path,
+) -> None:
+    row = {"id": "1X9yLub8Cpo", "row": "songs, 12"}
+    calls = [
+        failed("sheets/get_status", {"verbose": "yes"}, TIMED_OUT),
+        call("files/read_file", {"path": "/in/a.txt"}, "a"),
+        failed("sheets/append_row", row, TIMED_OUT),
+        call("sheets/get_status", {}, "up"),
+        failed("sheets/get_status", {"verbose": "yes"}, TIMED_OUT),
+    ]
+    first, second = audited(tmp_path, calls, "Add the row of the songs.").faults.values()
+    assert (first.call.call, first.more, first.bearing) == ("s1c1", ("s3c1",), "on-path")
+    assert first.why == "s3c1, in the same outage: Nothing was written after it."
+    assert (second.call.call, second.more, second.bearing) == ("s5c1", (), "beside")
+
+
+def test_a_program_that_is_not_installed_is_held_against_the_sandbox_and_not_a_server(tmp_path: Path) -> None:
+    calls = [failed("shell/run_command", {"command": "zip -r /work/papers.zip"}, "/bin/sh: 1: zip: not found")]
+    found = audited(tmp_path, calls, "Pack it as papers.zip.")
+    [fault], [mend] = found.faults.values(), found.mends
+    assert (fault.in_sandbox, fault.cause) == (True, "lacking in the sandbox")
+    assert (mend.subject, mend.name, mend.reason) == ("sandbox", "shell", "lacking in the sandbox")
+    assert found.behind_mend(mend) == found.runs
 
 
 def test_nothing_lies_on_the_way_to_a_loss_where_the_task_passed(tmp_path: Path) -> None:
@@ -192,3 +283,22 @@ def test_an_answer_that_later_calls_took_values_from_is_no_fault(tmp_path: Path)
 )
 def test_a_statement_is_known_by_its_verb(text: str, verbs: list[str]) -> None:
     assert [statement.verb for statement in statements_of(text)] == verbs
+
+
+def test_an_action_that_never_answered_lies_on_the_way_whatever_its_gateway_answered_of_others(tmp_path: Path) -> None:
+    def act(action: str, params: str, said: str) -> Step:
+        return call("act", {"action_name": action, "params": params}, said)
+
+    nothing = (
+        '{"server_name": "hub", "action_name": "commits", "result": {"success": true, "data": {"total_count": 0}}}'
+    )
+    calls = [
+        act("get_content", '{"path": "CAIRNS.md"}', CRASHED),
+        act("get_content", '{"path": "CAIRNS.md", "ref": "main"}', CRASHED),
+        act("commits", '{"q": "CAIRNS.md"}', nothing),
+        act("list_tags", "{}", '[{"name": "v1.0"}]'),
+    ]
+    found = bearings(tmp_path, calls, "Which commit added the part on cairns to CAIRNS.md?")
+    assert found == {"s1c1": ("on-path", "The same tool was asked 1 more time and never answered.")}
+    found = bearings(tmp_path, [calls[0], *calls[2:]], "Which commit added the part on cairns to CAIRNS.md?")
+    assert found["s1c1"][0] == "on-path"

@@ -47,7 +47,7 @@ def test_two_sessions_of_a_task_are_compared_although_their_ids_differ() -> None
     assert "2 calls in common: 0 worse, 1 better" in done.stdout
     assert "1 call new, 0 gone" in done.stdout
     assert "tuesday:s3c1  files/read  not found -> success" in done.stdout
-    assert "The first was judged not found, the second success." in done.stdout
+    assert "Both call files/read; gpt's call was judged not found, opus's success." in done.stdout
     assert "gpt:monday: s2c1 files/read (not found)" in done.stdout
     assert "opus:tuesday: s3c1 files/read (success)" in done.stdout
 

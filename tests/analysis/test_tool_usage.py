@@ -12,7 +12,7 @@ from replay.diagnosis.schema_violations import field_location, keyword_location
 from replay.errors import UsageError
 from replay.records import Outcome, Server, Tool
 from replay.records.tool_usage import ToolReport, ToolUsage
-from replay.reports.tools import tools_text
+from replay.reports.tools import headline, tools_text
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 
@@ -126,6 +126,17 @@ def test_a_name_that_is_like_no_tool_is_laid_at_no_tool_s_door(tmp_path: Path) -
     found = report_of(tmp_path, {"a": [call("files/translate_poem", {}, None)]})
     assert found.tools == ()
     assert [stray.name for stray in found.stray_names] == ["files/translate_poem"]
+
+
+def test_the_headline_counts_the_failed_calls_that_are_of_no_tool(tmp_path: Path) -> None:
+    stray, misspelt = call("files/translate_poem", {}, None), call("files/raed", {"path": "/a"}, None)
+    lost = failed("files/read", {"path": "/b"}, "ENOENT: no such file or directory, open '/b'")
+    found = report_of(tmp_path, {"a": [stray, misspelt, lost, call(None, {}, None)]})
+    assert [stray.name for stray in found.stray_names] == ["", "files/translate_poem"]
+    assert (
+        headline(found)
+        == "1 tool, 1 call of 1 model: 1 failed; 3 more calls name no tool that there is, and failed too"
+    )
 
 
 def test_two_calls_that_name_what_is_not_there_ask_for_a_source_and_one_does_not(tmp_path: Path) -> None:

@@ -248,6 +248,15 @@ def test_a_glob_that_matches_no_call_is_an_error(replay: Replay, one: Path) -> N
     one_clear_line(replay("classify", one, "--offline", "--only", "nope/*"), 2, "--only 'nope/*' matches no call")
 
 
+@pytest.mark.parametrize(("glob", "matched"), [("plian/*", "none of the 4 calls"), ("plain/*", "3 of the 4 calls")])
+def test_a_glob_drops_no_verdict_that_the_run_holds(replay: Replay, one: Path, glob: str, matched: str) -> None:
+    before = replay("classify", one, "--offline", "--json").stdout
+    one_clear_line(replay("classify", one, "--offline", "--only", glob), 2, matched, "--run", "--fresh")
+    assert replay("classify", one, "--offline", "--json").stdout == before
+    assert replay("classify", one, "--offline", "--only", "plain/*", "--fresh").returncode == 0
+    assert replay("classify", one, "--offline", "--only", "plain/*").returncode == 0
+
+
 def test_a_reader_that_goes_away_is_no_failure(replay: Replay, one: Path, tmp_path: Path) -> None:
     replay("classify", one, "--offline")
     command = f"{sys.executable} -m replay classify {one} --offline --csv | head -n 1; echo ${{PIPESTATUS[0]}}"

@@ -75,8 +75,22 @@ def test_what_failed_stands_by_server_by_tool_and_cause_with_the_command_that_ex
     command = next(line for line in done.stdout.splitlines() if line.startswith("      replay report --call"))
     report = replay_here(*command.split()[1:])
     assert (report.returncode, "ENOENT" in report.stdout) == (0, True)
-    assert f"read {home}/.claude/projects: 1 sessions of Claude Code" in done.stderr
+    assert f"read {home}/.claude/projects: 1 session of Claude Code" in done.stderr
     assert "nothing leaves this machine" in done.stderr
+
+
+def test_an_example_is_the_commonest_and_says_of_how_many_calls_it_is(home: Path) -> None:
+    answers = ["Exit code 1\nsh: parse error near `('", *["Exit code 1\nKeyError: 'Student ID'"] * 2]
+    single = [("Read", f"<tool_use_error>File does not exist: {name}</tool_use_error>", True) for name in "ab"]
+    session = claude_session(*(("Bash", answer, True) for answer in answers), *single)
+    (home / ".claude/projects/shop/one.jsonl").write_text(session)
+
+    bash, read = [line for line in replay_here().stdout.splitlines() if line.startswith(("  Bash, ", "  Read, "))]
+
+    assert bash.startswith("  Bash, 3 times ")
+    assert ": 2 of 3: " in bash
+    assert "KeyError: 'Student ID'" in bash
+    assert read.startswith("  Read, 2 times not found: for example: ")
 
 
 def test_a_home_without_sessions_says_what_to_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

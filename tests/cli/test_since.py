@@ -50,6 +50,8 @@ def test_nothing_since_is_an_error() -> None:
     done = replay_here("classify", "--offline", "--since", "2026-12-01", "sessions")
     assert done.returncode == 2
     assert "3 files hold nothing since then" in done.stderr
+    assert "no session is as new as --since says; name an earlier time" in done.stderr
+    assert "could be read" not in done.stderr
 
 
 def test_what_is_not_a_time_is_refused() -> None:

@@ -45,7 +45,7 @@ def test_fail_on_takes_failed_and_shares(text: str, found: list[str]) -> None:
     assert found_by(fail_conditions(text), COUNTS) == found
 
 
-@pytest.mark.parametrize("text", ["fialed", "not_found>5", "not_found>many%", ">5%"])
+@pytest.mark.parametrize("text", ["fialed", "not_found>5", "not_found>many%", ">5%", "not_found>500%", "new>101%"])
 def test_what_fail_on_does_not_understand_is_told(text: str) -> None:
     with pytest.raises(UsageError, match="--fail-on: "):
         fail_conditions(text)

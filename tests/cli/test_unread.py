@@ -13,7 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from replay.records import Outcome
-from replay.records.unread import UnreadEffect, UnreadFile
+from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.reports.basis import certainty_line, unread_lines
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -169,3 +170,11 @@ def test_what_rests_on_nothing_stands_beside_every_table_and_can_be_filtered(rep
     figures = json.loads(replay("compare", "--json").stdout)["models"][0]["figures"]
     assert figures["unfounded"]["value"] == pytest.approx(0.25)
     assert "3 rest on nothing" in replay("tools").stdout
+
+
+def test_one_is_told_in_the_singular() -> None:
+    assert certainty_line({"fallback": 1}).startswith("Of 1 verdict 1 rests on nothing")
+    file = UnreadFile(path="a.json", kind="broken", message="", model=None, calls=1)
+    assert list(unread_lines(Unread(files=(file,)))) == [
+        "Not in the table: 1 file (1 call or more) could not be read: a.json"
+    ]

@@ -26,14 +26,32 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         open_file(tmp_path / "gone.json")
 
 
+def test_an_address_is_told_from_a_file_and_shown_as_it_was_typed() -> None:
+    with pytest.raises(FormatError, match=r"^https://example\.org/a\.json: an address, not a file"):
+        open_file(Path("https://example.org/a.json"))
+
+
 def test_a_directory_is_told_from_a_file(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="a directory, not a file"):
         open_file(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a"', "expected ':' delimiter, but the file ends here"),
+        ('{"a": ', "expected a value, but the file ends here"),
+        ('{"a": "x\n', r"invalid control character: '\n'"),
+        ('{"a": "x', "unterminated string: '\"x'"),
+    ],
+)
+def test_what_is_wrong_with_json_is_a_sentence(tmp_path: Path, text: str, told: str) -> None:
+    assert message_of(tmp_path / "a.json", text).endswith(f"broken JSON: {told}")
+
+
 def test_broken_json_is_placed_by_line_and_column(tmp_path: Path) -> None:
     text = '[\n {"id": "a", "question": "?", "steps": []},\n {"id": "b" "question": "?"}\n]'
-    assert "line 3, column 13: broken JSON: expecting ',' delimiter; found '\"question\"" in message_of(
+    assert "line 3, column 13: broken JSON: expected ',' delimiter, found '\"question\"" in message_of(
         tmp_path / "a.json", text
     )
 

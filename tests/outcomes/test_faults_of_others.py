@@ -85,3 +85,35 @@ def test_what_a_client_would_have_had_to_do_is_not_held_against_the_call(text):
 def test_a_failure_that_only_shares_a_word_with_a_clients_refusal_is_judged_as_ever(text, outcome):
     judged = _judge(_result(f"Error: {text}"))
     assert (judged.outcome, judged.rule == "answer.needs-a-client") == (outcome, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "repository acme/shop is not in GITHUB_ALLOWED_REPOS",
+        "Access to host a.example is not allowed by ALLOWED_HOSTS",
+        "NOTION_TOKEN not found in environment",
+        "MAPS_API_KEY is missing from the server's environment",
+        "ModuleNotFoundError: No module named 'pandas'",
+        "page.evaluate: Execution context was destroyed, most likely because of a navigation",
+    ],
+)
+@pytest.mark.parametrize("frame", ["{}", "Error: {}", "Error executing tool get_item: {}"])
+def test_how_a_server_is_set_up_and_what_happens_in_it_is_not_the_models(text, frame):
+    for answer in (_result(frame.format(text)), RpcError(code=-32603, message=text)):
+        judged = _judge(answer, _call(repo="acme/shop", host="a.example"))
+        assert (judged.outcome, judged.reason is None) == ("inconclusive", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "reason"),
+    [
+        ("Error fetching data: 'NoneType' object has no attribute 'get'", "inconclusive", "server-fault"),
+        ("Error fetching user: invalid id", "invalid_arguments", None),
+        ("Failed to fetch https://a.example/b", "inconclusive", "network"),
+        ("Could not fetch the resource.", "inconclusive", "network"),
+    ],
+)
+def test_what_was_fetched_in_vain_is_the_networks_only_where_nothing_else_is_told(text, outcome, reason):
+    judged = _judge(_result(text))
+    assert (judged.outcome, judged.reason) == (outcome, reason)

@@ -94,3 +94,15 @@ def test_no_sentence_of_a_host_or_an_sdk_that_hides_the_cause_is_charged_to_the_
 
 def test_answers_of_many_kinds_of_servers_get_an_accepted_outcome() -> None:
     _assert_right(_of_kinds("kinds"), 0.95)
+
+
+def test_the_errors_of_large_apis_are_read_in_their_own_envelopes_and_their_data_is_data() -> None:
+    judged = _of_kinds("api_envelopes")
+    assert len(judged) >= 75
+    assert _misses(judged) == []
+
+
+def test_programs_without_a_status_are_read_by_how_each_says_that_it_gives_up() -> None:
+    judged = _of_kinds("program_outputs")
+    assert len(judged) >= 105
+    assert _misses(judged) == []

@@ -32,6 +32,7 @@ def _judged(command: str, text: str, flag: bool | None = None, tool: str = "run_
         ("make report", "Exit code 127\nzsh: command not found: make"),
         ("python -m ruff check", "exit code: 1\n/usr/bin/python3: No module named ruff"),
         ("tree src", "Error: [Errno 2] No such file or directory: 'tree'"),
+        ("npm test | head", "> cairn@1.0.0 test\n> vitest run\n\nsh: vitest: command not found"),
         ("uv run mypy a | tail -3", "Resolved 12 packages\nerror: Failed to spawn: `mypy`\n  Caused by: (os error 2)"),
         ("npm -v", "exit code: 1\nnpm.ps1 cannot be loaded\n+ CategoryInfo: SecurityError, PSSecurityException"),
         ("pytest", "<exception>Command 'x' timed out after 60 seconds</exception>\n<returncode>-1</returncode>\n\n"),
@@ -54,6 +55,7 @@ def test_what_a_program_lacks_where_it_runs_is_not_the_models(command: str, text
         ("node -e 'load(\"a.json\")'", "Exit code 1\nError: no file a.json\n    at load (/w/x.js:3:14)", INVALID),
         ("npm t", "exit code: 1\nTest Files  1 failed\n  Error: connect ECONNREFUSED 127.0.0.1:80", INVALID),
         ("grep -n 'a\\|b' x.py", "exit code: 1\n", SUCCESS),
+        ("rg cairn", "Exit code 1\nsandbox: loopback: Operation not permitted", INVALID),
         ("pip list | grep -E '(a|b)'", "<returncode>1</returncode>\n<output>\n</output>", SUCCESS),
         ("mvn test; echo EXIT=$?", "rc=0\nBUILD FAILURE\nprocess ended, exit code: 1", SUCCESS),
         ("rm a", "rc=1\nrm: cannot remove 'a': No such file or directory", NOT_FOUND),
@@ -148,6 +150,39 @@ def test_a_status_is_that_of_the_last_program_and_a_command_may_expect_its_failu
     command: str, text: str, outcome: str
 ) -> None:
     assert _judged(command, text).outcome == outcome
+
+
+def test_a_program_that_is_given_as_free_text_is_read_like_one_in_an_argument():
+    program = 'const r = await tools.run({"cmd": "curl -s http://127.0.0.1:8080/"}); text(r.output)'
+    call = Call(position="s1c1", name="exec", tool="exec", raw=program, local=True)
+    printed = "Script completed\nWall time 0.1 seconds\nOutput:\ncurl: (7) Failed to connect to 127.0.0.1 port 8080"
+    assert judge_answer(call, TextAnswer(text=printed), evidence="recorded").outcome == INCONCLUSIVE
+
+
+def test_who_writes_to_a_program_that_runs_gets_its_status_and_a_runners_own_script_has_none():
+    head = "Chunk ID: 3f2b\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n"
+    call = Call(position="s1c1", name="write_stdin", tool="write_stdin", arguments={"session_id": 7, "chars": ""})
+    judged = judge_answer(call, TextAnswer(text=head + "cat: a.txt: No such file or directory"), evidence="recorded")
+    assert judged.outcome != SUCCESS
+    built = "Script completed\nWall time 9 seconds\nOutput:\nCompiling a\nerror: could not compile `a`\n"
+    assert _judged("cargo check", built, tool="exec").certainty != "certain"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "outcome"),
+    [
+        ("npm run dev", "exit code: 1\nError: listen EPERM: operation not permitted 0.0.0.0:3000", INCONCLUSIVE),
+        ("npm run dev -- -p 3000", "exit code: 1\n⨯ Failed\nError: listen EPERM: operation 0.0.0.0:3000", INCONCLUSIVE),
+        ("echo 'a||b' | while IFS='||' read -r x; do", "(eval):1: command not found: IFS=||", INVALID),
+        ("cat notes | head", "(eval):1: no matches found: notes", NOT_FOUND),
+    ],
+)
+def test_a_shell_that_cannot_read_a_command_and_a_sandbox_that_denies_a_port(command, text, outcome):
+    assert _judged(command, text).outcome == outcome
+
+
+def test_a_status_that_a_command_prints_without_one_of_its_own_is_likely_at_most():
+    assert _judged("python a.py", "Error: 404 Not Found", flag=False).certainty == "likely"
 
 
 def test_who_shows_the_output_of_a_job_runs_no_program():

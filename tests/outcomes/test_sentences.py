@@ -152,3 +152,17 @@ def test_a_first_line_that_complains_of_the_call_is_a_failure_whatever_the_tool_
 )
 def test_a_first_line_that_complains_of_its_own_things_is_content(text, tool, arguments):
     assert _outcome(text, tool, **arguments).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "arguments"),
+    [
+        ("     1→I need permission to create a script.\n     2→Then I write it.", "Read", {"file_path": "/a.txt"}),
+        ("66:❌ DO NOT skip the list", "Grep", {"pattern": "DO NOT .*list", "path": "/a.md"}),
+        ("class StoreError(Exception):\nclass Store:", "Grep", {"pattern": "class Store", "path": "/a.py"}),
+    ],
+)
+def test_lines_of_a_file_that_were_read_or_searched_for_are_content(text, tool, arguments):
+    assert _outcome(text, tool, **arguments).outcome == "success"
+    path = next(value for name, value in arguments.items() if "path" in name)
+    assert _outcome(f"Error: {path}: no such file", tool, **arguments).outcome != "success"

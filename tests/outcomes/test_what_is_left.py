@@ -98,6 +98,65 @@ def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(valu
 
 
 @pytest.mark.parametrize(
+    ("tool", "arguments", "value", "outcome"),
+    [
+        (
+            "reserve",
+            {"items": [{"id": "a7"}]},
+            {"reserved": [], "not_reserved": [{"id": "a7", "why": "is gone"}]},
+            "in",
+        ),
+        ("reserve", {"items": [{"id": "a7"}]}, {"reserved": [{"id": "a7"}], "not_reserved": []}, "success"),
+        (
+            "cancel_trip",
+            {"trip": "t7"},
+            {"cancelled": False, "why": "it must be asked a day before"},
+            "invalid_arguments",
+        ),
+        ("cancel_trip", {"trip": "t7"}, {"cancelled": True, "why": "the road is closed"}, "success"),
+        ("open_door", {"floor": 90}, {"code": 422, "message": "No", "data": None, "f": {"floor": "must be < 9"}}, "in"),
+        (
+            "close_doors",
+            {"ids": ["d1"]},
+            {"code": 207, "message": "M", "data": {"of": 1, "r": [{"id": "d1", "http": 404}]}},
+            "not_found",
+        ),
+        ("check_doors", {"ids": ["d1"]}, {"results": [{"id": "d1", "http": 404}]}, "success"),
+        (
+            "buy",
+            {"sku": "s7"},
+            {"order_id": None, "state": "REJECTED", "lines": [{"sku": "s7", "note": "2 left"}]},
+            "in",
+        ),
+        ("buy", {"sku": "s7"}, {"ok": False, "error": "no_such_article"}, "not_found"),
+        ("buy", {"sku": "s7"}, {"error": "shop works, shop_id is missing"}, "invalid_arguments"),
+        ("play", {"id": "s7"}, {"error": "no copy of 'Cairns' on the disk"}, "not_found"),
+        ("play", {"id": "s7"}, "NAK/04 S7 NO RECORD", "not_found"),
+        ("play", {"id": "s7"}, "**E1042** The film has been wiped.", "in"),
+        ("rate", {"id": "s7", "note": "no story found"}, "Ann gives 'Rejected!' a 3. Note: no story found", "success"),
+        (
+            "create_note",
+            {"labels": ["new"]},
+            {"locked": False, "comments": 0, "labels": [{"name": "new", "description": "For a beginner"}]},
+            "success",
+        ),
+        ("mend", {"ids": ["b-12"]}, {"mended": 0, "not_mended": 1, "notes": [], "problems": ["b-12: worn out"]}, "in"),
+        (
+            "verify_ids",
+            {"ids": ["b-12"]},
+            {"checked": 0, "items": [{"id": "b-12", "result": "unknown_bike"}]},
+            "not_found",
+        ),
+        ("mend", {"bike": 12}, "There's no bike #12.", "not_found"),
+        ("mend", {"bike": 12}, "Tours are a paid feature: set BIKES_TOKEN in the env of this server.", "inconclusive"),
+        ("plan", {"day": "2025-09-12"}, "We are open in May; 2025-09-12 is not in it. Plan unchanged.", "in"),
+    ],
+)
+def test_what_a_call_was_refused_is_no_payload(tool, arguments, value, outcome):
+    assert _judge(value, tool, **arguments).outcome.startswith(outcome)
+
+
+@pytest.mark.parametrize(
     ("value", "certainty"),
     [
         ({"id": 7, "name": "lamp"}, "certain"),
@@ -303,3 +362,11 @@ def test_nothing_done_with_the_items_of_the_call_is_a_failure_and_a_dry_run_is_n
 )
 def test_a_return_code_that_is_not_zero_is_an_error_where_only_a_sentence_stands_beside_it(value, outcome):
     assert _judge(value, "update_lot", lot="7").outcome == outcome
+
+
+def test_objects_one_below_the_other_are_a_batch():
+    failed = '{\n  "row": "row-7",\n  "error": "Missing required keys (sheet, range)"\n}'
+    assert _judge(f"{failed}\n{failed}", "get_rows", rows=["row-7"]).outcome == "invalid_arguments"
+    assert (
+        _judge(failed + '\n{\n  "row": "row-8",\n  "values": [1]\n}', "get_rows", rows=["row-7"]).outcome == "success"
+    )

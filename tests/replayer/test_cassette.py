@@ -113,7 +113,8 @@ def test_a_run_without_answers_has_nothing_to_export(replay: Replay, results: Pa
     replay("classify", results, "--offline")
     done = replay("cassette", "export", "replay-run.db", "x.jsonl")
     assert done.returncode == 2
-    assert "holds no answers of servers" in done.stderr
+    assert "holds no answers of servers, as no call was sent" in done.stderr
+    assert "--servers FLEET" in done.stderr
 
 
 def test_secrets_are_in_neither_run_nor_cassette(

@@ -33,6 +33,7 @@ GROUP = FailureGroup(
     outcome=Outcome.NOT_FOUND,
     rule="answer.missing",
     calls=310,
+    alike=310,
     example="00060000:s7c1",
     example_file="a.json",
     example_trajectory="00060000",

@@ -23,6 +23,7 @@ from replay.replayer.classifier import classify_live
 from replay.replayer.plan import Options, Progress
 from replay.runfile import Run, call_rows
 from replay.shrinking import Reduction, Shrunk, shrink, write_repro
+from tests.runs import failed, write_trajectory
 
 SERVERS = Path(__file__).parents[1] / "servers"
 Calls = list[tuple[str, dict[str, Any]]]
@@ -115,6 +116,14 @@ def test_arguments_that_do_not_matter_are_dropped_or_shortened(shrunk_from: Call
 def test_a_call_that_succeeds_on_replay_cannot_be_shrunk(shrunk_from: Callable[..., Shrunk]) -> None:
     with pytest.raises(UsageError, match="replayed, it is judged success"):
         shrunk_from([("bank/open", {"account": "A"})])
+
+
+def test_a_call_that_may_not_be_sent_cannot_be_shrunk(tmp_path: Path, fleet_file: Path) -> None:
+    fleet_file.write_text(fleet_file.read_text().replace("effects: sandboxed", "effects: read-only"))
+    file = write_trajectory(tmp_path / "t.trajectory.json", [failed("bank/open", {"account": "A"}, "A does not exist")])
+    (trajectory,) = open_file(file).trajectories()
+    with pytest.raises(UsageError, match=r"s1c1 cannot be shrunk: .*--allow-effects bank sends it"):
+        anyio.run(lambda: shrink(trajectory, "s1c1", Fleet.load(fleet_file), logs=tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from textual.widgets._footer import FooterKey
 from replay.records import Call, Outcome, Reason
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
+from replay_tui.rendering import news, news_first
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen, WholeTextScreen
 from replay_tui.screens.overview_screen import OverviewScreen
+from replay_tui.screens.run_screen import RunScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
@@ -137,6 +139,16 @@ async def test_what_the_answer_says_stands_before_what_its_rule_says(browse: Bro
         await press(pilot, "2")
         assert "404 not found" in screen_text(pilot)
         assert "The backend answered" not in screen_text(pilot)
+
+
+def test_only_what_a_rule_says_of_every_call_stands_behind_and_of_a_success_it_is_left_out() -> None:
+    refused = "The server refuses what the arguments ask for: a path, a command or a statement that it does not allow"
+    said = "Security violation: no /etc"
+    assert news_first(f"{refused}: {said}", "answer.outside-the-sandbox") == f"{said} · {refused}"
+    payload = "The answer is more than a sentence: a text of some length, a table, a number."
+    assert news(payload, "success.payload") == ""
+    assert news_first(payload, "success.payload") == payload
+    assert news_first("Mine: it failed", "a-rule-of-the-user") == "Mine: it failed"
 
 
 async def test_sorting_by_key_and_by_title(browse: Browsing, sample: Path) -> None:
@@ -326,6 +338,25 @@ async def test_the_palette_jumps_to_a_task_and_a_tool(browse: Browsing, sample: 
         await wait_until(pilot, lambda: offered(pilot, "sum_sheet"))
         await press(pilot, "enter")
         assert cast("CallsScreen", pilot.app.screen).filter.text == "tool:excel/sum_sheet"
+
+
+async def test_what_is_still_being_computed_is_not_said_to_be_nothing(
+    browse: Browsing, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = RunScreen.ask
+    monkeypatch.setattr(RunScreen, "ask", lambda *args: None)
+    async with browse(sample) as pilot:
+        for key, nothing in (("6", "no models yet"), ("7", "nothing to audit"), ("7", "no lost task")):
+            await press(pilot, key)
+            assert "computing …" in screen_text(pilot)
+            assert nothing not in screen_text(pilot)
+    monkeypatch.setattr(RunScreen, "ask", answered)
+    Run.open(tmp_path / "empty.db", fresh=True).close()
+    async with browse(tmp_path / "empty.db") as pilot:
+        for key, nothing in (("6", "no models yet"), ("7", "nothing to audit")):
+            await press(pilot, key)
+            assert nothing in screen_text(pilot)
+            assert "computing …" not in screen_text(pilot)
 
 
 async def test_light_and_dark(browse: Browsing, sample: Path) -> None:

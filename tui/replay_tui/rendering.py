@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -12,6 +13,8 @@ from textual.content import Content
 from textual.strip import Strip
 
 from replay.diagnosis.phrasing import without_preamble
+from replay.outcomes.rules import answer_rules
+from replay.outcomes.second_look import SECOND_LOOK_RULES
 from replay.records import Outcome
 from replay.safety.text import one_line
 from replay_tui.theme import SHOWN, Palette
@@ -109,10 +112,24 @@ def bar(
 
 def news_first(message: str, rule: str) -> str:
     """A verdict's sentence, what the answer says before what its rule says of it: a narrow column shows the news."""
-    if rule.partition(".")[0] in ("format", "registry", "arguments", "replay"):
+    words = news(message, rule)
+    return f"{words} · {_rule_sentences()[rule]}" if words and words != message else message
+
+
+def news(message: str, rule: str) -> str:
+    """A verdict's sentence without what its rule says of every call; empty where nothing is left."""
+    sentence = _rule_sentences().get(rule)
+    if sentence is None or not message.startswith(sentence):
         return message
-    sentence, colon, words = without_preamble(message).partition(": ")
-    return f"{words} · {sentence}" if colon else message
+    return without_preamble(message.removeprefix(sentence).removeprefix(".").removeprefix(": "))
+
+
+@cache
+def _rule_sentences() -> dict[str, str]:
+    """What the rules for answers say, by their ids, without a full stop."""
+    sentences = {rule.id: rule.sentence for rule in answer_rules()}
+    sentences |= {rule: sentence for rule, (sentence, _) in SECOND_LOOK_RULES.items()}
+    return {rule: sentence.rstrip(".") for rule, sentence in sentences.items()}
 
 
 def strip_of(segments: Iterable[Segment], width: int, base: Style, over: Style | None = None) -> Strip:

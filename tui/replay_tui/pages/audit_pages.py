@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replay.diagnosis.phrasing import counted
+from replay.diagnosis.phrasing import counted, listed
 from replay.records.audit import AuditedFault, AuditedRun
-from replay.reports.audit import DOUBTS, REPORTED
+from replay.reports.audit import DOUBTS, NUMBERS, REPORTED
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.theme import Palette
 
@@ -17,7 +17,8 @@ def run_page(run: AuditedRun, faults: Sequence[AuditedFault], width: int, styles
     doubt = f"undecided: {DOUBTS[run.doubt]}" if run.doubt else "decided as it was reported"
     writer.prose(f"{run.model}, reported: {REPORTED[run.passed]}; {doubt}", styles.dim)
     for fault in faults:
-        writer.heading(f"{fault.call.call} {fault.tool or '(no name)'}", f"{fault.reason}, {fault.bearing}")
+        calls, bearing = listed(fault.positions), NUMBERS[fault.bearing]
+        writer.heading(f"{calls} {fault.tool or '(no name)'}", f"{fault.cause}, {bearing}")
         writer.prose(fault.message)
         after = f"; {counted(len(fault.dependents), 'call')} depend on it" if fault.dependents else ""
         writer.prose(f"The model {fault.then}{after}. {fault.why}")

@@ -69,13 +69,15 @@ class AuditScreen(RunScreen):
         read, spent = audited
         self._audit = self.runs.audit = read
         models = (*read.models, read.benchmark) if read else ()
-        self.table.border_subtitle = plain("how each fault bears on its task: on its path, recovered, or beside it")
+        self.table.border_subtitle = plain("faults by how they bear on their tasks: on the path, recovered, ...")
         self.table.styles.height = max(4, len(models) + 3)
         self.table.show(models)
         cost = self.query_one("#spending", Static)
         cost.update(spent)
         cost.display = bool(spent)
         self.mends.show(read.mends if read else ())
+        if read is None:
+            self.runs.show(())
         self._show_number()
 
     @on(RowList.Moved, "#scores")

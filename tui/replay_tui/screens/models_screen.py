@@ -67,7 +67,7 @@ class ModelsScreen(RunScreen):
         if compared is not None:
             self.app.notify(str(compared), severity="error", markup=False)
         self.table.border_subtitle = plain("")
-        self.table.refresh_rows()
+        self.table.show(self.table.records)
 
     def _show_models(self) -> None:
         comparison = self._comparison

@@ -18,10 +18,11 @@ _SHORT: Final[dict[Number, str]] = {
     "runs": "runs",
     "passed": "pass",
     "lost": "lost",
-    "undecided-lost": "u.lost",
-    "undecided-passed": "u.won",
+    "undecided-lost": "?lost",
+    "undecided-passed": "?won",
     "on-path": "path",
     "recovered": "rec.",
+    "worked-around": "w.a.",
     "beside": "beside",
 }
 """The numbers of a model, with their titles where there is little room."""
@@ -48,15 +49,15 @@ class AuditTable(RecordList[AuditedModel]):
 
     def columns(self, width: int) -> Sequence[Column]:
         """Name, reported, supported, and the numbers."""
-        titles = titled([[NUMBERS[number] for number in _SHORT], list(_SHORT.values())], width - 36)
-        least = (Column("model", 10, 1), Column("score", 6, right=True), Column("supported", 13, right=True))
+        titles = titled([[NUMBERS[number] for number in _SHORT], list(_SHORT.values())], width - 33)
+        least = (Column("model", 10, 1), Column("score", 6, right=True), Column("supported", 10, right=True))
         return (*least, *(Column(title, max(4, len(title)), right=True) for title in titles))
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One model."""
         model, styles = self.records[row], self.styles_of_theme
         reported = "–" if model.reported is None else f"{model.reported:.1%}"
-        supported = "–" if model.supported is None else " to ".join(f"{100 * end:.1f}" for end in model.supported)
+        supported = "–" if model.supported is None else "–".join(f"{100 * end:.1f}" for end in model.supported)
         counts = (
             *(model.runs, model.passed, model.lost_by_model, model.undecided_lost, model.undecided_passed),
             *model.faults.values(),
@@ -100,19 +101,19 @@ class MendsTable(RecordList[Mend]):
 
 
 class AuditedRuns(RecordList[AuditedRun]):
-    """The runs of tasks behind a number, each with the calls that the environment failed."""
+    """The runs of tasks behind a number, each with what the environment failed."""
 
     EMPTY = "none"
     audit: Audit | None = None
 
     def columns(self, width: int) -> Sequence[Column]:
         """Task, result, and what the environment failed."""
-        return (Column("task", 16, 2), Column("reported", 8), Column("calls that the environment failed", 20, 3))
+        return (Column("task", 16, 2), Column("reported", 8), Column("what the environment failed", 20, 3))
 
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One run of a task."""
         run, styles = self.records[row], self.styles_of_theme
         faults = self.audit.faults_of(run) if self.audit else ()
-        told = "; ".join(f"{fault.call.call} {fault.reason}: {fault.bearing.replace('-', ' ')}" for fault in faults)
+        told = "; ".join(f"{fault.call.call} {fault.cause}: {fault.bearing.replace('-', ' ')}" for fault in faults)
         reported = {True: "passed", False: "lost", None: "–"}[run.passed]
         return (Cell(f"{run.model}:{run.trajectory}"), Cell(reported, styles.dim), Cell(told, styles.dim))

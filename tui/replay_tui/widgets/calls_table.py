@@ -19,12 +19,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
-from replay.records import qualified_name
+from replay.records import Outcome, qualified_name
 from replay.runfile import call_queries
 from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
 from replay.safety.text import one_line
-from replay_tui.rendering import Cell, Column, news_first, strip_of
+from replay_tui.rendering import Cell, Column, news, news_first, strip_of
 from replay_tui.theme import Palette, palette
 from replay_tui.widgets.row_list import RowList
 
@@ -191,7 +191,7 @@ class CallsTable(RowList):
             Cell(line.task),
             Cell(line.position),
             Cell(qualified_name(line.server, line.tool) or "(no name)"),
-            Cell(cause + news_first(line.message, line.rule), styles.dim),
+            Cell(cause + _what_happened(line), styles.dim),
         ]
         if len(widths) > len(cells):
             sure = styles.accent if line.certainty == "fallback" else styles.dim
@@ -233,6 +233,12 @@ class CallsTable(RowList):
         """Sort by the column."""
         order = next(order for order in ORDERS if order == key)
         self.sort_by(order, descending=order == self.order and not self.descending)
+
+
+def _what_happened(line: CallLine) -> str:
+    """Of a success what there is beside its rule's sentence, unless nothing spoke for it."""
+    succeeded = line.outcome is Outcome.SUCCESS and line.certainty != "fallback"
+    return (news if succeeded else news_first)(line.message, line.rule)
 
 
 class CallPreview(Widget):

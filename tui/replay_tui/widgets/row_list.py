@@ -60,6 +60,8 @@ class RowList(ScrollView, can_focus=True):
 
     EMPTY = "nothing here"
     """Said where there are no rows."""
+    waiting = False
+    """Whether nobody knows yet which rows there are."""
 
     # --- what a subclass says
 
@@ -110,7 +112,7 @@ class RowList(ScrollView, can_focus=True):
             return strip_of(row_segments(titles, columns, widths), width, base)
         row = y - 1 + self.scroll_offset.y
         if y == 1 and count == 0:
-            return strip_of([Segment(f" {self.EMPTY}", styles.dim)], width, base)
+            return strip_of([Segment(" computing …" if self.waiting else f" {self.EMPTY}", styles.dim)], width, base)
         if row >= count:
             return strip_of([], width, base)
         if y == 1:
@@ -200,10 +202,11 @@ class RecordList(RowList, Generic[R]):
     """A list whose records are all at hand, a row a record."""
 
     records: tuple[R, ...] = ()
+    waiting = True
 
     def show(self, records: Sequence[R]) -> None:
         """Show these; the cursor stays where it is."""
-        self.records = tuple(records)
+        self.records, self.waiting = tuple(records), False
         self.refresh_rows()
 
     @property
