@@ -11,10 +11,9 @@ from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges, with_nothing_given
 from replay.alignment.matching import Block, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
-from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of
+from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of, trajectory_match
 from replay.alignment.tasks import Reference, SignedTask, pair_ids
 from replay.alignment.ties import model_ties, task_ties
-from replay.alignment.trajectory_match import trajectory_match
 from replay.records import Outcome
 from replay.records.alignment import (
     Aggregate,

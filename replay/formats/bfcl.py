@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import identifier_of, joined_text, objects, whole_number
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, build_call, json_text_call, usage_of
 from replay.records import Call, Trajectory
 

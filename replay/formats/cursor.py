@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
-from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.fields import as_object, first_of, iso_time, joined_text, object_in, objects, seconds_of, text_of
 from replay.formats.record_builders import (
     build_call,
     error_answer,
@@ -21,7 +20,6 @@ from replay.formats.record_builders import (
     result_with_flag,
     usage_of,
 )
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory, Usage
 
 _SUFFIX = "ToolCall"

@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     as_number,
     as_object,
     first_of,
     identifier_of,
+    iso_time,
     object_in,
     objects,
     opened,
     opened_repr,
+    seconds_of,
     text_of,
     to_json,
 )
@@ -28,8 +30,7 @@ from replay.formats.genai import (
     tool_name,
     undecorated,
 )
-from replay.formats.harness_tools import ADK
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.google_adk import ADK
 from replay.formats.record_builders import (
     number_calls,
     summed_usage,
@@ -39,9 +40,7 @@ from replay.formats.record_builders import (
     with_mcp_server,
     written_call,
 )
-from replay.formats.spans import Span, attributes_of
-from replay.formats.times import iso_time, seconds_of
-from replay.formats.trace_steps import Timed, calls_without_spans, is_final_answer, recorded, steps_of
+from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
-from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, seconds_between, text_of
 from replay.formats.record_builders import (
     answer_of,
     error_answer,
@@ -23,7 +22,6 @@ from replay.formats.record_builders import (
     total_usage,
     usage_in,
 )
-from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
 
 _NO_CALLS = frozenset(

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Head
-from replay.formats.exported_details import TASK, details_in_attributes, with_details
-from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
+from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.fields import as_object, identifier_of, iso_time, opened, text_of, to_json
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -28,19 +27,30 @@ from replay.formats.genai import (
     tool_failure,
     tool_name,
 )
-from replay.formats.harness_tools import ADK
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.google_adk import ADK
+from replay.formats.record_builders import TASK_ATTRIBUTE as TASK
 from replay.formats.record_builders import (
     answer_of,
+    details_in_attributes,
     number_calls,
     reported_in,
     total_usage,
+    with_details,
     with_mcp_server,
     written_call,
 )
-from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
-from replay.formats.times import iso_time
-from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
+from replay.formats.spans import (
+    RESOURCE_KEYS,
+    Span,
+    Timed,
+    Written,
+    calls_without_spans,
+    log_events_of,
+    pair_with_spans,
+    recorded,
+    spans_of,
+    steps_of,
+)
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})

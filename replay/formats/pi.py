@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
-from replay.formats.fields import joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.fields import iso_time, joined_text, object_in, objects, seconds_between, seconds_of, text_of
 from replay.formats.record_builders import json_text_call, result_with_flag
-from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Call, JsonObject, Trajectory
 
 _ANSWER_ROLES = ("toolResult", "tool")

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, joined_text, object_in, objects, opened, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, build_call, json_text_call
 from replay.records import Call, JsonObject, Trajectory
 
