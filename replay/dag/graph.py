@@ -25,7 +25,7 @@ from replay.dag.candidate_values import (
 from replay.dag.causes import cause_links, missing_paths, passes_failure_on
 from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
-from replay.records.base import unchecked
+from replay.records.tool_name import with_calls
 
 _ANNOUNCED_ROOT: Final = r"(?i)(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)"
 _COMMON_ROOTS: Final = frozenset(
@@ -186,7 +186,7 @@ def infer_edges(
         place: `recorded` looks at recorded answers and arguments, `arguments` at arguments alone.
     """
     if place == "arguments":
-        trajectory = _without_answers(trajectory)
+        trajectory = with_calls(trajectory, lambda call: call.model_copy(update={"answer": None}))
     history = ValueHistory(trajectory)
     finder = _EdgeFinder(history)
     return tuple(
@@ -195,14 +195,6 @@ def infer_edges(
         for call in step.calls
         for edge in finder.edges_into(call, number)
     )
-
-
-def _without_answers(trajectory: Trajectory) -> Trajectory:
-    steps = tuple(
-        step.model_copy(update={"calls": tuple(call.model_copy(update={"answer": None}) for call in step.calls)})
-        for step in trajectory.steps
-    )
-    return trajectory.model_copy(update={"steps": steps})
 
 
 class _EdgeFinder:
@@ -382,8 +374,7 @@ def _is_listed(entry: Entry, name: str) -> bool:
 
 def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, value: Any) -> DataEdge:
     whole = maker.call.arguments is not None and candidate.path
-    return unchecked(
-        DataEdge,
+    return DataEdge(
         producer=maker.call.position,
         producer_place="arguments",
         producer_pointer=maker.pointer,
@@ -397,8 +388,7 @@ def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, valu
 def _edge_from_answer(
     call: Call, candidate: CandidateValue, entry: Entry, value: Any, certainty: Literal["certain", "likely"]
 ) -> DataEdge:
-    return unchecked(
-        DataEdge,
+    return DataEdge(
         producer=entry.call.position,
         producer_pointer=entry.document.find(str(value).strip()) or "",
         consumer=call.position,
@@ -413,7 +403,7 @@ def roots_of(history: ValueHistory) -> frozenset[str]:
     import re2  # not at the top: the command's help need not load it
 
     roots, announced = set(_COMMON_ROOTS), re2.compile(_ANNOUNCED_ROOT)
-    for entry in history.entries():
+    for entry in history.entries:
         if entry.place == "answer":
             head = entry.document.text[:4000].encode("utf-8", "replace").decode()
             roots.update(found[1].rstrip("/.,;:)") for found in announced.finditer(head))
