@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from replay.json_values import parse_json, unbounded_json
-from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
+from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
 Leaf = tuple[str, Any]
 """A pointer, and the string or number that stands there."""
@@ -38,9 +38,6 @@ _MARKER: Final = re.compile(
 )
 _MARKER_WORD: Final = re.compile("too long|truncat|only the first |character|cut |more |output omitted", re.IGNORECASE)
 """One of them is in every marker."""
-_MAX_BEFORE_WORD: Final = 120
-_OPENING_MARKS: Final = frozenset(".…([<*-")
-"""What a marker may begin with before that, besides blanks."""
 _ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
 _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _MAX_MARKER_LENGTH: Final = 900
@@ -74,16 +71,6 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
     if isinstance(resource, dict):
         kept["resource"] = {key: part for key, part in resource.items() if key not in {"blob", "mimeType"}}
     return kept
-
-
-def document_of(answer: Answer | None) -> Document:
-    """An answer, searchable."""
-    return Document(answer_tree(answer))
-
-
-def arguments_document(call: Call) -> Document:
-    """A call's arguments, searchable."""
-    return Document(call.arguments or {}, enter_texts=False)
 
 
 class Document:
@@ -327,20 +314,8 @@ def _is_word(character: str, underscore_ends: bool = False) -> bool:
 def split_truncation_marker(text: str) -> tuple[str, str]:
     """What a recording kept, and the marker that says it was cut; no marker where it was not."""
     tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
-    start = _earliest_start(text, tail)
-    match = (_MARKER.search(text, start) if start is not None else None) or _ELLIPSIS.search(text, tail)
+    match = (_MARKER.search(text, tail) if _MARKER_WORD.search(text, tail) else None) or _ELLIPSIS.search(text, tail)
     return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
-
-
-def _earliest_start(text: str, tail: int) -> int | None:
-    """Where a marker in the tail may begin at the earliest; None where there is none."""
-    word = _MARKER_WORD.search(text, tail)
-    if word is None:
-        return None
-    start = max(word.start() - _MAX_BEFORE_WORD, tail)
-    while start > tail and (text[start - 1] in _OPENING_MARKS or text[start - 1].isspace()):
-        start -= 1
-    return start
 
 
 def truncated_block_text(text: str) -> tuple[str, str]:
