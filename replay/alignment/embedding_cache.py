@@ -9,7 +9,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -136,7 +136,7 @@ class EmbeddingCache:
         if self._path is None:
             return False
         try:
-            with _lock(self._path):
+            with os.fdopen(lock_file(Path(f"{self._path}.lock"), wait=None)):
                 if not _is_sound(self._path):
                     for suffix in ("", "-wal", "-shm"):
                         Path(f"{self._path}{suffix}").unlink(missing_ok=True)
@@ -195,15 +195,6 @@ def _is_sound(path: Path) -> bool:
         finally:
             connection.close()
     return False
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    lock = lock_file(Path(f"{path}.lock"), wait=None)
-    try:
-        yield
-    finally:
-        os.close(lock)
 
 
 class Embedder:

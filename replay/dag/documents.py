@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 from replay.json_values import parse_json, unbounded_json
 from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-Leaf = tuple[str, Any]
-"""A pointer, and the string or number that stands there."""
 Path = tuple[Any, str | int] | None
 """Where something stands: the path of its container and the key in it; None at the root."""
 _CONTAINERS: Final = (dict, list)
@@ -146,17 +144,7 @@ def words_in(text: str) -> frozenset[str]:
 
 def join(base: str, part: str | int) -> str:
     """The pointer of a member of what stands at `base`."""
-    return f"{base}/{part if isinstance(part, int) else _escaped(part)}"
-
-
-@lru_cache(maxsize=4096)
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-@lru_cache(maxsize=4096)
-def _is_like_an_id(key: str) -> bool:
-    return any(map(str.isdigit, key))
+    return f"{base}/{part if isinstance(part, int) else part.replace('~', '~0').replace('/', '~1')}"
 
 
 def parts(pointer: str) -> list[str]:
@@ -190,7 +178,7 @@ def _like_json(text: str) -> str | None:
     return stripped if stripped and stripped[0] + stripped[-1] in {"{}", "[]"} else None
 
 
-def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:
+def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[str, Any]]:
     """Every string and number below a value with its pointer, in document order; for the rest see `leaf_paths`."""
     return ((pointer_of(path), leaf) for path, leaf in leaf_paths(value, enter_texts=enter_texts, id_keys=id_keys))
 
@@ -218,7 +206,7 @@ def leaf_paths(value: Any, *, enter_texts: bool = True, id_keys: bool = True) ->
             members = item.items() if isinstance(item, dict) else enumerate(item)
             stack += [((path, key), member, depth + 1, documents) for key, member in members][::-1]
             if id_keys and isinstance(item, dict):
-                yield from (((path, key), key) for key in item if _is_like_an_id(key))
+                yield from (((path, key), key) for key in item if any(map(str.isdigit, key)))
 
 
 def pointer_of(path: Path) -> str:

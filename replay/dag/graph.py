@@ -25,7 +25,6 @@ from replay.dag.candidate_values import (
 from replay.dag.causes import cause_links, missing_paths, passes_failure_on
 from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
-from replay.records.tool_name import with_calls
 
 _ANNOUNCED_ROOT: Final = r"(?i)(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)"
 _COMMON_ROOTS: Final = frozenset(
@@ -172,23 +171,14 @@ def _bears_on(edge: DataEdge, missing: Collection[str]) -> bool:
     return not missing or not given or any(edge.value.strip().rstrip("/") in path for path in missing)
 
 
-def infer_edges(
-    trajectory: Trajectory, *, place: Literal["recorded", "arguments"] = "recorded"
-) -> tuple[DataEdge, ...]:
+def infer_edges(trajectory: Trajectory) -> tuple[DataEdge, ...]:
     """The data edges of a trajectory, ordered by consumer.
 
     A value makes an edge where a call's arguments hold it, whole or inside a longer text, the question does not hold
     it, and an earlier step's answer held it before any call's arguments did; or where it is a path or a name that an
     earlier call was told to make. Constants, and the workspace's own directory, make none.
-
-    Args:
-        trajectory: with its recorded answers where it has them.
-        place: `recorded` looks at recorded answers and arguments, `arguments` at arguments alone.
     """
-    if place == "arguments":
-        trajectory = with_calls(trajectory, lambda call: call.model_copy(update={"answer": None}))
-    history = ValueHistory(trajectory)
-    finder = _EdgeFinder(history)
+    finder = _EdgeFinder(ValueHistory(trajectory))
     return tuple(
         edge
         for number, step in enumerate(trajectory.steps)

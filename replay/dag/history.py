@@ -249,18 +249,8 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
                 yield pointer_of(path), text.rstrip("/")
         elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(path), words):
             yield pointer_of(path), text
-        elif _runs_programs(call.name or "") and _writes_files(value):
+        elif _PROGRAM_TOOL.search(call.name or "") and (">" in value or _WRITING_CODE.search(value)):
             yield from ((pointer_of(path), made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
-
-
-@lru_cache(maxsize=1024)
-def _runs_programs(tool: str) -> bool:
-    return _PROGRAM_TOOL.search(tool) is not None
-
-
-@lru_cache(maxsize=64)
-def _writes_files(program: str) -> bool:
-    return ">" in program or _WRITING_CODE.search(program) is not None
 
 
 def makes_part(call: Call) -> bool:
