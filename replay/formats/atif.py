@@ -73,13 +73,9 @@ class AtifReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an object, and behind it its embedded sub-agents."""
-        for element in document.records():
-            record = element.value
-            if not (isinstance(record, dict) and isinstance(record.get("steps"), list)):
-                document.leave(element)
-                continue
-            _note_version(document, record, element.place)
-            yield from _with_subagents(record, document, element.place, None)
+        for element in document.matching(lambda record: isinstance(object_in(record).get("steps"), list)):
+            _note_version(document, element.value, element.place)
+            yield from _with_subagents(element.value, document, element.place, None)
 
 
 def _note_version(document: Document, record: JsonObject, place: str) -> None:

@@ -35,10 +35,7 @@ class BfclReader:
         """One a test."""
         parts = Path(document.path).parts
         model = parts[parts.index("result") + 1] if "result" in parts[:-2] else None  # the folder under `result/`
-        for element in document.records():
-            if not _is_result(element.value):
-                document.leave(element)
-                continue
+        for element in document.matching(_is_result):
             record, log = element.value, CallLog()
             log.model = model
             if isinstance(record.get("inference_log"), list):

@@ -42,10 +42,7 @@ class CopilotCliReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
         session: _Session | None = None
-        for element in document.records():
-            if not _is_event(element.value):
-                document.leave(element)
-                continue
+        for element in document.matching(_is_event):
             if session is None or (element.value["type"] == "session.start" and session.id is not None):
                 if session:
                     yield session.trajectory(document)

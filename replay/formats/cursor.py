@@ -47,17 +47,18 @@ class CursorReader:
         """One a session."""
         sessions: dict[str | None, _Session] = {}
         current: str | None = None
-        for element in document.records():
+        for element in document.matching(_is_line):
             line = element.value
-            if not isinstance(line, dict) or not (isinstance(line.get("type"), str) or _is_transcript_line(line)):
-                document.leave(element)
-                continue
             current = text_of(line.get("session_id")) or current
             if current not in sessions:
                 sessions[current] = _Session(element.place)
             sessions[current].read(line)
         for identifier, session in sessions.items():
             yield session.log.trajectory(document, self.name, session.place, identifier, usage=session.usage)
+
+
+def _is_line(line: Any) -> bool:
+    return isinstance(object_in(line).get("type"), str) or _is_transcript_line(line)
 
 
 def _is_call(line: Any) -> bool:

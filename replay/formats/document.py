@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -268,6 +268,14 @@ class Document:
             FormatError: broken JSON, with line and column.
         """
         return self._wanted(open_containers=False)
+
+    def matching(self, is_own: Callable[[Any], bool]) -> Iterator[Element]:
+        """The `records` that are of the reader's format; the others are left to other readers."""
+        for element in self.records():
+            if is_own(element.value):
+                yield element
+            else:
+                self.leave(element)
 
     def elements(self) -> Iterator[Element]:
         """As `records`, and where the file is one object, the records in it by id or under a container key.

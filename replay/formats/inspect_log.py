@@ -91,10 +91,7 @@ class InspectReader:
                 place = f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json"
                 yield _trajectory(sample, header, place, document)
             return
-        for element in document.records():
-            if not (isinstance(element.value, dict) and "eval" in element.value):
-                document.leave(element)
-                continue
+        for element in document.matching(lambda record: "eval" in object_in(record)):
             _note_version(document, element.value)
             for index, sample in enumerate(objects(element.value.get("samples"))):
                 yield _trajectory(sample, element.value, f"{element.place}.samples[{index}]", document)

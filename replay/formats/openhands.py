@@ -16,6 +16,7 @@ from replay.formats.fields import first_of, identifier_of, joined_text, object_i
 from replay.formats.record_builders import (
     answer_of,
     error_answer,
+    function_call,
     json_text_call,
     result_with_flag,
     tool_definitions,
@@ -184,8 +185,7 @@ def _call_of_action(event: JsonObject, about: JsonObject, response: JsonObject) 
     choices = objects(response.get("choices"))
     for written in objects(object_in(choices[0], "message").get("tool_calls")) if choices else []:
         if written.get("id") == about.get("tool_call_id"):
-            function = object_in(written, "function")
-            return json_text_call(function.get("name"), function.get("arguments"), local=local)
+            return function_call(written, local=local)
     if not local:
         return json_text_call(args.get("name"), args.get("arguments") or {})
     kept = {key: value for key, value in args.items() if key not in _ABOUT_THE_CALL}

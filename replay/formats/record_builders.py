@@ -83,6 +83,12 @@ def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
     return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
 
 
+def function_call(written: JsonObject, **fields: Any) -> Call:
+    """A call as OpenAI writes it, `{id, function: {name, arguments}}`, or without the object around the last two."""
+    body = object_in(written, "function") or written
+    return json_text_call(body.get("name"), body.get("arguments"), id=text_of(written.get("id")), **fields)
+
+
 def result_with_flag(content: Any, is_error: Any) -> Answer | None:
     """An answer of a format that has an error flag: text, content blocks or any other JSON, and the flag.
 

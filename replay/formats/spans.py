@@ -247,17 +247,12 @@ class Timed:
     """The call has its times, or none were kept: those of the span only give the order."""
 
 
-def in_order(events: Iterable[Timed]) -> list[Timed]:
-    """By their start; what has none stays where it is in the file, at the end."""
-    return sorted(events, key=lambda event: float("inf") if event.start is None else event.start)
-
-
 def steps_of(events: Sequence[Timed]) -> list[Step]:
-    """Calls with no reply of a model between them were issued together.
+    """Calls with no reply of a model between them were issued together, in the order of their start.
 
-    Where the trace has no replies at all, those that ran at the same time.
+    Where the trace has no replies at all, those that ran at the same time. What has no start stays at the end.
     """
-    ordered = in_order(events)
+    ordered = sorted(events, key=lambda event: float("inf") if event.start is None else event.start)
     replies = any(event.call is None for event in ordered)
     origin = next((event.start for event in ordered if event.start is not None), None)
     steps: list[tuple[list[Call], Usage | None]] = []
