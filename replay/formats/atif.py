@@ -11,20 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import (
-    as_number,
-    earliest,
-    first_of,
-    identifier_of,
-    iso_time,
-    object_in,
-    objects,
-    paragraphs,
-    seconds_after,
-    seconds_of,
-    text_of,
-    to_json,
-)
+from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
 from replay.formats.record_builders import (
     answer_of,
     details_in,
@@ -35,6 +22,7 @@ from replay.formats.record_builders import (
     with_details,
     written_call,
 )
+from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")

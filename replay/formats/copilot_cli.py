@@ -7,8 +7,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
-from replay.formats.fields import MISSING, objects, seconds_between, text_of
+from replay.formats.fields import MISSING, objects, text_of
 from replay.formats.record_builders import build_call, json_text_call, result_with_flag
+from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 BUILT_IN = frozenset({

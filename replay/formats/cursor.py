@@ -11,7 +11,7 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, first_of, iso_time, joined_text, object_in, objects, seconds_of, text_of
+from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import (
     build_call,
     error_answer,
@@ -20,6 +20,7 @@ from replay.formats.record_builders import (
     result_with_flag,
     usage_of,
 )
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory, Usage
 
 _SUFFIX = "ToolCall"

@@ -10,17 +10,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import (
-    MISSING,
-    as_object,
-    first_of,
-    joined_text,
-    object_in,
-    objects,
-    seconds_between,
-    text_of,
-)
+from replay.formats.fields import MISSING, as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import build_call, result_with_flag
+from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 _MESSAGE_TYPES = frozenset({"user", "gemini", "info", "error", "warning"})

@@ -12,18 +12,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import (
-    earliest,
-    first_of,
-    identifier_of,
-    iso_time,
-    object_in,
-    objects,
-    seconds_after,
-    seconds_of,
-    text_of,
-)
+from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.record_builders import answer_of, error_answer, written_call
+from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, JsonObject, Trajectory
 
 ADK = frozenset({

@@ -11,17 +11,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import (
-    first_of,
-    iso_time,
-    joined_text,
-    object_in,
-    objects,
-    seconds_between,
-    seconds_of,
-    text_of,
-)
+from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import answer_of, build_call, error_answer, usage_of
+from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_EXTENSIONS = frozenset({

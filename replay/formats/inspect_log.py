@@ -18,17 +18,7 @@ from typing import TYPE_CHECKING, Any
 from replay.errors import FormatError, install_command
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import (
-    as_number,
-    as_object,
-    identifier_of,
-    object_in,
-    objects,
-    paragraphs,
-    seconds_after,
-    seconds_of,
-    text_of,
-)
+from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, paragraphs, text_of
 from replay.formats.record_builders import (
     answer_of,
     build_call,
@@ -40,6 +30,7 @@ from replay.formats.record_builders import (
     with_mcp_server,
     written_call,
 )
+from replay.formats.times import seconds_after, seconds_of
 from replay.json_values import MAX_DEPTH
 from replay.records import Answer, Call, JsonObject, ReportedResult, Task, TextAnswer, ToolResult, Trajectory, Usage
 

@@ -12,12 +12,10 @@ from replay.formats.fields import (
     as_object,
     first_of,
     identifier_of,
-    iso_time,
     object_in,
     objects,
     opened,
     opened_repr,
-    seconds_of,
     text_of,
     to_json,
 )
@@ -41,6 +39,7 @@ from replay.formats.record_builders import (
     written_call,
 )
 from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")

@@ -9,19 +9,18 @@ from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     first_of,
     identifier_of,
-    iso_time,
     joined_text,
     object_in,
     objects,
     opened,
     opened_repr,
-    seconds_of,
     text_of,
     to_json,
 )
 from replay.formats.langfuse import calls_in, tool_messages
 from replay.formats.record_builders import number_calls, tool_message, total_usage, usage_in, written_call
 from replay.formats.spans import Timed, calls_without_spans, recorded, steps_of
+from replay.formats.times import iso_time, seconds_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 RUN_TYPES = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})

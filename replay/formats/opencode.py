@@ -7,8 +7,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, as_number, iso_time, object_in, objects, text_of
+from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
 from replay.formats.record_builders import build_call, of_server, result_with_flag
+from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})

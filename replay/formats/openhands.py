@@ -12,7 +12,7 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, seconds_between, text_of
+from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import (
     answer_of,
     error_answer,
@@ -23,6 +23,7 @@ from replay.formats.record_builders import (
     total_usage,
     usage_in,
 )
+from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
 
 _NO_CALLS = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, identifier_of, iso_time, opened, text_of, to_json
+from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
 from replay.formats.genai import (
     answers_in_request,
     call_arguments,
@@ -51,6 +51,7 @@ from replay.formats.spans import (
     spans_of,
     steps_of,
 )
+from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})

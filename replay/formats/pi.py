@@ -11,8 +11,9 @@ from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import iso_time, joined_text, object_in, objects, seconds_between, seconds_of, text_of
+from replay.formats.fields import joined_text, object_in, objects, text_of
 from replay.formats.record_builders import function_call, result_with_flag
+from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import JsonObject, Trajectory
 
 _ANSWER_ROLES = ("toolResult", "tool")
