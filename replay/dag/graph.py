@@ -34,6 +34,8 @@ _MIN_SHARE: Final = 0.8
 _MIN_PATHS: Final = 3
 _MAX_LENGTH_FOR_COMMON_NUMBERS: Final = 5000
 """Characters of an answer beyond which a number of few digits stands in it by chance."""
+_NAMES_AN_ID: Final = re.compile(r"(?:[_/-][Ii]d|[a-z](?:Id|ID))s?(?:/\d+)?$")
+"""A pointer to an argument that is an id by its name."""
 _LISTING_LINE: Final = r"(?m)(?:^|[\]\s>│├└─|/'\"]){}/?['\"]?\s*$"
 
 
@@ -351,7 +353,7 @@ def _is_plausible(candidate: CandidateValue, entry: Entry) -> bool:
     if document.is_scalar(text):
         return candidate.whole or not is_plain_word(text)
     if candidate.whole:
-        return not is_plain_word(text)
+        return not is_plain_word(text) or _NAMES_AN_ID.search(candidate.pointer) is not None
     return is_id(text)
 
 

@@ -294,8 +294,10 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or (None if self._hands_out_text else _only_text(self.body))
-        said = reading.words if complaint is None else complaint
+        text = _only_text(self.body)
+        complaint = _only_complaint(self.body) or (None if self._hands_out_text else text)
+        listed = text if isinstance(self.body, list) else None
+        said = next((words for words in (complaint, reading.words, listed) if words is not None), None)
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)

@@ -45,6 +45,21 @@ def test_an_id_in_a_text_has_the_same_pointer_however_the_answer_was_recorded(bu
     assert (edge.producer_pointer, edge.value) == ("/content/0/text", "zk81qv")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"boat_id": "QUNVY"}, {"QUNVY"}),
+        ({"boatIds": ["QUNVY"]}, {"QUNVY"}),
+        ({"kind": "QUNVY"}, set()),
+    ],
+)
+def test_letters_alone_are_an_id_where_the_argument_is_one_by_its_name(
+    build: Build, arguments: dict[str, Any], expected: set[str]
+) -> None:
+    found = pairs(build(("x/find", {}, "Halcyon (id QUNVY): 11 m"), ("x/book", arguments, "ok")))
+    assert {value for _, _, value in found} == expected
+
+
 def test_structured_content_has_its_own_pointer(build: Build) -> None:
     answer = ToolResult(structured={"items": [{"a/b": 778899}]})
     (edge,) = infer_edges(build(("x/list", {}, answer), ("x/get", {"id": 778899}, "ok")))
