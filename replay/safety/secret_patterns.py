@@ -24,7 +24,7 @@ _KEY_IN_WORDS: Final = r"(?:api|access|private|secret|signing|encryption)[ _-]ke
 SENSITIVE_NAMES: Final = f"{_WHATEVER_STANDS_THERE}|{_KEYS_AND_TOKENS}"
 """A pattern of names under which a secret stands."""
 
-_ESCAPED: Final = r"\\[bfnrt]|\\u00[0-9a-fA-F]{2}"
+_ESCAPED: Final = r"\\[bfnrt]|\\u[0-9a-fA-F]{4}"
 _GAP: Final = rf"(?:[^\w]|{_ESCAPED})*"
 _WORD: Final = r"[\w\x{80}-\x{10FFFF}-]"
 _PROBES: Final = (

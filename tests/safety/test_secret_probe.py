@@ -8,6 +8,7 @@ import random
 import pytest
 
 from replay.json_values import encode
+from replay.records import Task
 from replay.safety.redaction import Redactor
 from replay.safety.secret_patterns import REDACTED, may_hold_secret
 
@@ -91,3 +92,14 @@ def test_plain_texts_are_told_from_secrets_at_once(text: str) -> None:
 def test_half_a_surrogate_pair_is_looked_at_closely() -> None:
     assert may_hold_secret("\ud800")
     assert Redactor().text("\ud800 sk-abcdefghijklmnop1234") == f"\ud800 {REDACTED}"
+
+
+@pytest.mark.parametrize("gap", [" ", "\u00a0", "\u2003", "\u3000"])
+@pytest.mark.parametrize("text", ["password{0}= hunter2abc", "PASSWD{0}: hunter2abc", "the password{0}is hunter2abc"])
+def test_a_secret_beside_half_a_surrogate_pair_is_taken_out_of_documents_and_records(text: str, gap: str) -> None:
+    text = text.format(gap) + " \ud800"
+    left = Redactor().text(text)
+    assert "hunter2abc" not in left
+    assert Redactor().json({"a": [text]}) == {"a": [left]}
+    assert Redactor().record(Task(question=text))["question"] == left
+    assert b"hunter2abc" not in Redactor().record_text(Task(question=text))
