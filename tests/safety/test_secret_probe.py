@@ -29,7 +29,7 @@ _TOKENS = [
     "glpat-" + "a" * 16,
     "AKIA" + "A1" * 8,
     "xoxb-1234567890",
-    "AIza" + "é" * 35,
+    "AIza" + "a1_-B" * 7,
     "hf_" + "a" * 30,
     "npm_" + "a" * 36,
     "{'db_password' :\n 'hunter22'}",
@@ -47,6 +47,18 @@ _TOKENS = [
     "access_token = abc",
     "postgres://user:pa\x01ss@host/db",
     "redis://:päss@host",
+    "amqp://ada@b.org:p@ss@host",
+    "https:\\/\\/ada:pass@host",
+    "https://0a1b2c3d4e5f60718293@host",
+    "curl \t-u ada:hunter2",
+    "mysql -phunter2",
+    "mongosh\t-p hunter2",
+    "docker login -p hunter2",
+    "openssl pass:hunter2",
+    "Identified by 'hunter2'",
+    "SG." + "a" * 22 + "." + "b" * 43,
+    "abc8Q~" + "a" * 31,
+    "https://discord.com/api/webhooks/1/a",
 ]
 _PIECES = ["a", "é", " ", "\n", "\t", '"', "'", "\\", ":", "=", "/", "@", "-", "_", ".", "8", "\u2028", "\x00", "://"]
 _PIECES += ["bearer", "token", "sk-", "pass", "key", "api", "secret", "credential", "authorization", "eyJ", "next_"]
