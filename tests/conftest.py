@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.warm_replay import READ_AT_START, WarmReplay
 
 SHARED = Path(os.environ.get("REPLAY_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 SERVERS = Path(__file__).parent / "servers"
 ROOT = Path(__file__).parents[1]
+
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 for exported_by_the_shell in ("COLUMNS", "LINES"):
     os.environ.pop(exported_by_the_shell, None)

@@ -142,7 +142,7 @@ def _bearing_of(requests: Requests, outage: Sequence[str], passed: bool | None) 
 
 def _bearing(requests: Requests, position: str, dependents: Sequence[str], passed: bool | None) -> tuple[Bearing, str]:
     """What a failed call meant, and why: the first that holds of it."""
-    got = requests.got(position)
+    got = requests.got(position) or (requests.went_on(position) if passed else None)
     if got is not None or passed:
         return got or ("beside", "The task passed without it.")
     on_path = next(_ways_to_a_loss(requests, position, dependents), None)
@@ -182,7 +182,8 @@ def _never_answered(requests: Requests, position: str, others: Sequence[str]) ->
     again = [at for at in others if at != position and requests[at].tool == requests[position].tool]
     if not again or any(_answered(rows[at]) or requests.got(at) for at in again):
         return None
-    return f"The same tool was asked {counted(len(again), 'more time')} and never answered."
+    tool, _, action = requests[position].tool.rpartition("/")
+    return f"{action or tool.rpartition('/')[2]} was asked {counted(len(again), 'more time')} and never answered."
 
 
 def _answered(row: CallRow) -> bool:
@@ -221,8 +222,7 @@ def _named_by_task(requests: Requests, position: str) -> str | None:
 def _names_of(requests: Requests, position: str) -> set[str]:
     """What a call names that a task may speak of: values, tables."""
     own = requests[position]
-    tables = {name for statement in own.statements for name in (*statement.tables, statement.target)}
-    return {*own.values, *tables} - {""}
+    return {*own.values, *own.tables} - {""}
 
 
 def _picked_by_task(requests: Requests, position: str) -> str | None:

@@ -47,6 +47,9 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z][\w.-]{1,60}")
 _AMOUNT: Final = re.compile(r"(?:count|cursor|limit|max|offset|page|range|rows|size|timeout)[^/]*$", re.IGNORECASE)
 """In the name of an argument that says how much is wanted, and not of what."""
 _TIMEOUT: Final = re.compile(r"timeout[^/]*$", re.IGNORECASE)
+_CATALOG: Final = re.compile(
+    r"\b(?:from|join)\s+(?:information_schema\.|pg_|sqlite_master|sqlite_schema)", re.IGNORECASE
+)
 _LIST_ITEM: Final = re.compile(r"/\d+(?:/|$)")
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 MIN_NAMED: Final = 0.5
@@ -82,6 +85,13 @@ class Request(NamedTuple):
     words: frozenset[str]
     text: str
     """Of all arguments, and of files that a program names and the model had written."""
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """What its SQL reads and changes; the tables that describe tables are one, the catalog."""
+        named = [name for statement in self.statements for name in (*statement.tables, statement.target)]
+        catalog = ["the catalog"] if named and _CATALOG.search(self.text) else []
+        return frozenset([*named, *catalog]) - {""}
 
 
 @dataclass(frozen=True)
@@ -148,6 +158,17 @@ class Requests:
                 return "worked-around", f"{other} dealt with the same in another way and was answered."
         made = [other for other in self.context.rows if step[other] < step[position] and self._made(position, other)]
         return ("beside", f"It looks at what {made[-1]} had written.") if made else None
+
+    def went_on(self, position: str) -> tuple[Bearing, str] | None:
+        """The next call with SQL that was about the same tables: of a task that passed, where a model must have had
+        what it needed.
+        """
+        own, step = self[position], self.context.step_of
+        for other, row in self.context.rows.items():
+            its = self[other]
+            if step[other] > step[position] and did_its_work(row) and (tables := own.tables & its.tables):
+                return "worked-around", f"{other} went on with {listed(sorted(tables), most=2)} in another way."
+        return None
 
     def _made(self, position: str, other: str) -> bool:
         """Whether a call reads what another one wrote."""

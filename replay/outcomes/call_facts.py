@@ -52,6 +52,10 @@ class ArgumentIndex:
         strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
         self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
         self.numbers = tuple(value for value in values if not isinstance(value, str))
+        lists = (len(value) for value in (arguments or {}).values() if isinstance(value, list))
+        measures = (measure for text in self.texts for measure in (len(text), len(text.split())))
+        self.lengths = frozenset({*(n for n in lists if n > 1), *(n for n in measures if n > _MAX_COMMON)})
+        """Of the lists, and of the texts in characters and in words; none that may be any number."""
 
     def repeats_argument(self, key: str, part: Any) -> bool:
         """Whether a field of an answer only repeats an argument: by its name, or by a value of some length."""

@@ -38,7 +38,11 @@ _MAX_HOST_LENGTH, _MAX_OPENING = 600, 160
 """A host says in few words that it did not make the call."""
 
 _STACK = re.compile(r"Traceback \(most recent call last\)|\n\s{1,12}at [^\n]{1,200}:\d+:\d+\)?")
-_INTERNAL_ERROR = re.compile(r"\W*(?:an )?internal (?:rpc |json-rpc )?error(?: (?:has )?occurred)?\W*", re.IGNORECASE)
+_INTERNAL_ERROR = re.compile(
+    r"(?i)\W*(?:an )?internal (?:rpc |json-rpc |server )?error(?: (?:has )?occurred)?\W*"
+    r"(?-i:(?:[a-z]\w*\.)*(?:Key|Index|Attribute|Type|Name|Lookup|Assertion|ZeroDivision|UnboundLocal|NullPointer)"
+    r"(?:Error|Exception)\b[^\n]*)?"
+)
 _UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
 _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|operation not permitted", re.IGNORECASE)
 _PATH_DENIED = re.compile(
@@ -69,6 +73,7 @@ _FILE_ARGUMENT = re.compile(
 )
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
+_INTEGER = re.compile(r"(?<![\w.-])\d{1,9}(?![\w.-]*\d)")
 _STEM = 5
 
 
@@ -279,11 +284,17 @@ _QUOTED_LACK = re.compile(rf"no {NOT_A_LACK}[^'\"\n]{{1,60}}['\"]\w", re.IGNOREC
 
 
 def breaks_a_stated_range(parsed: ParsedAnswer) -> bool:
-    """The report names a number of the call, and the range in which such things are: `no room 12, only 0 to 9`."""
+    """The report names a number of the call, and the range in which such things are: `no room 12, only 0 to 9`; or the
+    length of a text or a list of the call, beside another number.
+    """
     error = parsed.error
     if error is None or error.basis == "exit" or parsed.coded:
         return False
     text = error.text[:_MAX_LINE_LENGTH]
+    numbers = {int(number) for number in _INTEGER.findall(text)}
+    measured = len(numbers) > 1 and not numbers.isdisjoint(parsed.arguments.lengths)
+    if measured and "not-found" not in parsed.said:
+        return True
     range_ = _RANGE.search(text)
     return range_ is not None and parsed.arguments.number_named_in(text[: range_.start()] + text[range_.end() :])
 
@@ -370,7 +381,7 @@ def network_is_down(parsed: ParsedAnswer) -> bool:
 
 
 def internal_error_only(parsed: ParsedAnswer) -> bool:
-    """The error says that it is an internal one, and not a word more."""
+    """The error says that it is an internal one, and not a word more but an exception that only a bug raises."""
     return parsed.error is not None and _INTERNAL_ERROR.fullmatch(strip_wrappers(parsed.error.text[:200])) is not None
 
 
@@ -456,6 +467,7 @@ def says_a_cause(parsed: ParsedAnswer) -> bool:
         return error is not None
     text = strip_wrappers(error.text[:_MAX_TEXT])
     words = own_words(text, parsed.arguments)
+    words |= {word.removesuffix("s") for word in words}
     names = {name.casefold() for name in (*parsed.arguments.argument_names, *_parameters(parsed.tool))}
     if words & names - FRAME_WORDS or parsed.arguments.arguments_named_in(text):
         return True

@@ -294,10 +294,13 @@ class ParsedAnswer:
             return report_of(self.text, "flag")
         if own or reading.affirmed or found_nothing(self.body):
             return None
-        complaint = _only_complaint(self.body) or (None if self._hands_out_text else _only_text(self.body))
+        text = _only_text(self.body)
+        complaint = _only_complaint(self.body) or (None if self._hands_out_text else text)
         said = reading.words if complaint is None else complaint
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
+        if text is not None and isinstance(self.body, list):
+            return self._error_in_text(text, marked=False)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
         return self._error_in_few_words() if few else None
 

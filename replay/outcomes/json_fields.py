@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.outcomes.call_facts import ArgumentIndex, name_words
+from replay.outcomes.call_facts import ArgumentIndex, looks_up, name_words
 from replay.records import JsonObject
 from replay.safety.text import cut
 
@@ -53,6 +53,7 @@ _RETURN_CODES = (
 )
 _STATE_KEYS = ("status", "object", "type", "state", "result", "outcome", "stat", "resultcode", "result_code")
 SUCCESS_KEYS = ("success", "ok", "succeeded", "successful", "is_success", "issuccess", "ack", "acknowledged")
+_FAILURE_KEYS = ("iserror", "is_error", "timed_out", "timedout")
 _BOOKKEEPING = frozenset((*ERROR_KEYS, *PROBLEM_KEYS, *_MESSAGE_KEYS, *STATUS_KEYS, *SUCCESS_KEYS)) | _words_in(
     """
     object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
@@ -103,7 +104,8 @@ _FAILED_STATE_ENDS = (
     "-failed",
 )
 _FAILED_STATES = _words_in(
-    "error failed failure fail exception invalid not_found denied rejected err refused declined ko nok"
+    "error failed failure fail exception invalid not_found denied rejected err refused declined ko nok not_implemented"
+    " unsupported unauthorized forbidden timeout timed_out bad_request"
 )
 _FINE_STATES = _words_in("ok success successful succeeded completed complete done created updated deleted accepted")
 SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
@@ -146,7 +148,7 @@ def denies_success(body: JsonObject) -> bool:
     """Whether it says that it is no success; what was checked may be invalid in one."""
     if "valid" in body or "is_valid" in body:
         return False
-    return any(body.get(key) is False for key in SUCCESS_KEYS) or True in (body.get("iserror"), body.get("is_error"))
+    return any(body.get(key) is False for key in SUCCESS_KEYS) or any(body.get(key) is True for key in _FAILURE_KEYS)
 
 
 def affirms(body: JsonObject) -> bool:
@@ -172,7 +174,8 @@ def named_error(body: JsonObject, *, loosely: bool = True) -> Any:
         for key, part in body.items()
         if isinstance(part, str | list | dict) and (_ERROR_KEY if loosely else _ERROR_KEY_END).search(key)
     )
-    return next((part for part in named if not is_nothing(part)), None)
+    sole = (part for key, part in body.items() if len(body) == 1 and key.endswith(("error", "exception")))
+    return next((part for part in (*named, *sole) if not is_nothing(part)), None)
 
 
 def says_failed(body: JsonObject) -> bool:
@@ -259,7 +262,8 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex, error: Any = None) -
     checks = not _CHECKING_VERBS.isdisjoint(name_words(arguments.tool_name)) or not leads
     if checks and any(isinstance(body.get(key), bool) for key in ("valid", "is_valid", "passed")):
         return True
-    own_state = next(iter(body)) == "status" and body["status"] == "error"
+    made = error is not None and not looks_up(arguments)  # whose state may be that of the thing looked up
+    own_state = (made or next(iter(body)) == "status") and str(body.get("status")).casefold() in _FAILED_STATES
     for key, part in body.items():
         if is_nothing(part) or part is True or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
             continue
@@ -271,6 +275,8 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex, error: Any = None) -
             continue
         if isinstance(part, dict) and refuses_fields(part):
             continue
+        if leads and isinstance(part, list) and all(isinstance(item, str) for item in part):
+            continue  # what was tried, or what there is
         if not (leads and not isinstance(part, list | dict)):
             return True
     data = body.get("data")

@@ -134,6 +134,10 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
     """A batch: every item failed, or some did; or the content blocks of a result."""
     if len(items) == 1 and isinstance(items[0], dict) and items[0].get("type") == "text":
         return read_json(items[0].get("text"), arguments, depth + 1)
+    if len(items) == 1 and isinstance(items[0], dict) and set(map(str.casefold, items[0])) <= {*ERROR_KEYS}:
+        return read_json(items[0], arguments, depth + 1)
+    if len(items) == 1 and isinstance(items[0], str) and structure_in(items[0]) is not None:
+        return read_json(items[0], arguments, depth + 1)
     if asks_about_errors(arguments):
         return JsonReading()
     if len(items) == 1 and isinstance(items[0], dict) and _explains(folded_keys(items[0])):

@@ -30,7 +30,6 @@ def aligned(reference: SignedTask, predicted: SignedTask, definitions: Any) -> A
 
 
 @given(STEPS, STEPS, DEFINITIONS)
-@settings(deadline=None)
 def test_every_metric_stays_in_0_1(reference: Any, predicted: Any, definitions: str) -> None:
     found = aligned(task(reference), task(predicted), definitions)
     for name in Scores.model_fields:
@@ -43,7 +42,6 @@ def test_every_metric_stays_in_0_1(reference: Any, predicted: Any, definitions: 
 
 
 @given(STEPS, DEFINITIONS)
-@settings(deadline=None)
 def test_a_trajectory_against_itself_is_perfect(steps: list[list[Written]], definitions: str) -> None:
     found = aligned(task(steps), task(steps), definitions)
     called = any(steps)
@@ -62,7 +60,7 @@ def test_a_trajectory_against_itself_is_perfect(steps: list[list[Written]], defi
 
 
 @given(st.data(), DEFINITIONS)
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 def test_the_order_within_a_step_changes_nothing(data: st.DataObject, definitions: str) -> None:
     reference, predicted = data.draw(STEPS), data.draw(STEPS)
     shuffled = [[data.draw(st.permutations(step)) for step in steps] for steps in (reference, predicted)]
@@ -73,7 +71,6 @@ def test_the_order_within_a_step_changes_nothing(data: st.DataObject, definition
 
 
 @given(STEPS, STEPS)
-@settings(deadline=None)
 def test_flexible_never_fails_where_strict_succeeds(reference: Any, predicted: Any) -> None:
     for other in (predicted, reference):
         found = mcpeval(task(reference).calls, task(other).calls)

@@ -80,7 +80,7 @@ def _step_pairs(block: Block, choice: Chosen) -> StepPairs:
 
 
 @given(blocks())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_the_one_taken_is_optimal_with_most_pairs_in_the_same_step_and_then_the_nearest_steps(block: Block) -> None:
     everything = optimal_by_trying_all(block)
     (found,) = match_blocks([block], TAU_WEAK)
@@ -90,7 +90,7 @@ def test_the_one_taken_is_optimal_with_most_pairs_in_the_same_step_and_then_the_
 
 
 @given(blocks())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_all_optimal_assignments_are_enumerated_and_no_others(block: Block) -> None:
     (found,) = match_blocks([block], TAU_WEAK)
     pairs, complete = step_pairs(found, limit=1000)
@@ -153,7 +153,6 @@ STEPS = st.lists(
 
 
 @given(STEPS, STEPS, st.sampled_from(["published", "equations"]))
-@settings(deadline=None)
 def test_the_figures_lie_in_their_range(reference: Any, predicted: Any, definitions: Any) -> None:
     found = _aligned(task(reference), predicted, definitions)
     if found.ties is not None:

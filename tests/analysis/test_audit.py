@@ -83,7 +83,7 @@ def test_a_tool_that_is_asked_in_vain_again_lies_on_the_path(benchmark: Benchmar
     [task] = benchmark.audit().undecided
     [fault] = task.faults
     assert (fault.call.call, fault.more) == ("s1c1", ("s2c1",))
-    assert fault.why == "The same tool was asked 1 more time and never answered."
+    assert fault.why == "read was asked 1 more time and never answered."
 
 
 def test_a_tool_that_answered_again_that_there_is_no_such_thing_is_not_asked_in_vain(benchmark: Benchmark) -> None:

@@ -299,6 +299,26 @@ def test_an_action_that_never_answered_lies_on_the_way_whatever_its_gateway_answ
         act("list_tags", "{}", '[{"name": "v1.0"}]'),
     ]
     found = bearings(tmp_path, calls, "Which commit added the part on cairns to CAIRNS.md?")
-    assert found == {"s1c1": ("on-path", "The same tool was asked 1 more time and never answered.")}
+    assert found == {"s1c1": ("on-path", "get_content was asked 1 more time and never answered.")}
     found = bearings(tmp_path, [calls[0], *calls[2:]], "Which commit added the part on cairns to CAIRNS.md?")
     assert found["s1c1"][0] == "on-path"
+
+
+def test_a_task_that_passed_worked_around_what_failed_where_it_went_on_with_the_same_tables(tmp_path: Path) -> None:
+    visits = "SELECT day, guests FROM visits JOIN huts USING (hut)"
+    calls = [
+        failed("advise_indexes", {"queries": [visits]}, TIMED_OUT),
+        call("execute_sql", sql("CREATE INDEX by_hut ON visits (hut)"), "No results"),
+        call("explain_query", sql(visits), "Execution Time: 4 ms"),
+    ]
+    found = bearings(tmp_path, calls, "Make the query fast.", passed=True)
+    assert found == {"s1c1": ("worked-around", "s3c1 went on with huts and visits in another way.")}
+
+
+def test_the_tables_that_describe_tables_are_one(tmp_path: Path) -> None:
+    calls = [
+        failed("execute_sql", sql("SELECT relname FROM pg_class WHERE relkind = 'i'"), TIMED_OUT),
+        call("execute_sql", sql("SELECT column_name FROM information_schema.columns"), '[{"column_name": "hut"}]'),
+    ]
+    found = bearings(tmp_path, calls, "Which columns are there?", passed=True)
+    assert found == {"s1c1": ("worked-around", "s2c1 went on with the catalog in another way.")}

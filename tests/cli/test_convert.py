@@ -159,7 +159,7 @@ def holds_no_secret(value: Any) -> bool:
     return bool(Redactor().json({"value": value}) == {"value": value})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(arguments=OBJECTS, answer=JSON, second=st.none() | st.text(max_size=5) | st.integers() | OBJECTS)
 def test_what_is_imported_reads_back_as_the_original(tmp_path: Path, arguments: Any, answer: Any, second: Any) -> None:
     assume(holds_no_secret([arguments, answer, second]))

@@ -180,7 +180,7 @@ def _replace(draw: st.DrawFn, value: Any) -> Any:
     return changed
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(data=damaged())
 def test_a_damaged_file_is_read_or_refused_in_a_sentence(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("damaged") / "file.json"

@@ -56,7 +56,7 @@ SHAPES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_a_field_of_any_type_is_read_or_refused_in_words(name: str, data: st.DataObject) -> None:
     lines = copy.deepcopy(SHAPES[name])

@@ -42,7 +42,7 @@ def test_a_pretty_printed_file_and_one_on_a_line_read_the_same(name: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_field_of_any_type_is_read_or_refused_in_words(name: str, data: st.DataObject) -> None:
     document = copy.deepcopy(SAMPLES[name])

@@ -193,7 +193,7 @@ TEXTS = st.lists(WORDS | st.text(max_size=8), max_size=40).map("".join)
 VALUES = st.recursive(st.none() | st.booleans() | st.floats() | TEXTS, lambda inner: st.lists(inner, max_size=3))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(
     TEXTS,
     st.dictionaries(st.text(max_size=6), VALUES, max_size=3),

@@ -135,7 +135,7 @@ _wrapper = st.one_of(
     st.lists(_wrapper, max_size=3),
     st.sampled_from([None, False, True]),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_the_same_content_gets_the_same_verdict_in_any_stack_of_envelopes(content, innermost, wrappers, outer_flag):
     text, flag = content
     plain = _judge(_result(text, flag))

@@ -86,7 +86,7 @@ _SCHEMAS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_SCHEMAS, st.dictionaries(st.sampled_from("abc"), _VALUES, max_size=3))
 def test_what_is_found_good_at_once_is_what_the_reference_implementation_finds_good(schema, arguments):
     assert bool(_violations(schema, arguments)) == (not Draft202012Validator(schema).is_valid(arguments))

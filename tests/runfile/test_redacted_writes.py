@@ -100,7 +100,7 @@ def trajectory_of(identifier: str, text: str, arguments: dict[str, Any], answer:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(identifier=texts, text=texts, arguments=objects, answer=answers, verdict=verdicts)
 def test_every_write_is_read_back(
     tmp_path: Path, identifier: str, text: str, arguments: dict[str, Any], answer: Answer, verdict: Verdict
