@@ -296,11 +296,10 @@ class ParsedAnswer:
             return None
         text = _only_text(self.body)
         complaint = _only_complaint(self.body) or (None if self._hands_out_text else text)
-        said = reading.words if complaint is None else complaint
+        listed = text if isinstance(self.body, list) else None
+        said = next((words for words in (complaint, reading.words, listed) if words is not None), None)
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
-        if text is not None and isinstance(self.body, list):
-            return self._error_in_text(text, marked=False)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
         return self._error_in_few_words() if few else None
 
