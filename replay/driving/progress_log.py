@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import TypeAdapter
 
 from replay.chat import ChatReply
-from replay.recorder.journal import Journal, entry_of
+from replay.recorder.recording import Journal, entry_of
 from replay.records import Answer
 from replay.safety.filesystem import open_regular
 

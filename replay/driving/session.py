@@ -16,8 +16,8 @@ from replay.chat import ChatModel, ChatReply
 from replay.driving.progress_log import ProgressLog
 from replay.driving.tools import OfferedTool, Toolbox
 from replay.interpreter import Fleet, Sandbox
+from replay.recorder.assembly import to_response
 from replay.recorder.recording import Recording
-from replay.recorder.recording_session import to_response
 from replay.records import Answer, JsonObject, ToolResult, TransportFault, Usage, canonical, digest, texts_of
 from replay.safety.redaction import Redactor
 

@@ -214,11 +214,11 @@ def test_binary_content_is_not_searched(build: Build) -> None:
 
 def test_without_answers_only_output_paths_make_edges(build: Build) -> None:
     trajectory = build(
-        ("x/create", {}, '{"id": "zk81qv"}'),
-        ("x/save", {"path": "/w/a.txt"}, ""),
-        ("x/get", {"id": "zk81qv", "f": "/w/a.txt"}, ""),
+        ("x/create", {}, None),
+        ("x/save", {"path": "/w/a.txt"}, None),
+        ("x/get", {"id": "zk81qv", "f": "/w/a.txt"}, None),
     )
-    assert {edge.value for edge in infer_edges(trajectory, place="arguments")} == {"/w/a.txt"}
+    assert {edge.value for edge in infer_edges(trajectory)} == {"/w/a.txt"}
 
 
 def test_a_call_without_readable_arguments_takes_nothing(build: Build) -> None:
