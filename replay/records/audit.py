@@ -148,7 +148,11 @@ class AuditedPair(Record):
     first: str
     second: str
     difference: float
-    """Of the reported shares."""
+    """Of the reported shares, each of all runs of its model."""
+    common_tasks: int
+    """Tasks of which both have a reported result."""
+    paired_difference: float | None
+    """Mean over the common tasks, as `replay compare` has it; None where there was nothing to test."""
     beyond_chance: bool | None
     """By the paired test over common tasks; None where there was nothing to test."""
     supported: bool
