@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from replay.alignment.tasks import Reference, read_reference
-from replay.analysis.fingerprint import fingerprint
+from replay.analysis.known_failures import fingerprint
 from replay.analysis.spending import spending_of
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
