@@ -40,7 +40,7 @@ from replay.records.audit import (
 )
 from replay.records.comparison import Figure, Parting
 from replay.records.files import CallRow
-from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.records.summary import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
 from replay.runfile.filters import filter_value
 from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places

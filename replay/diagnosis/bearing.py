@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from replay.diagnosis.own_doing import own_doing
+from replay.diagnosis.environment import own_doing
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
 from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, text_words
 from replay.diagnosis.trajectory_context import TrajectoryContext

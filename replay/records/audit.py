@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from replay.records.base import Record
 from replay.records.comparison import Figure, Parting
 from replay.records.finding import CallRef
-from replay.records.unread import Unread
+from replay.records.summary import Unread
 from replay.records.verdict import Reason
 
 AUDIT_FORMAT: Final = "replay.audit"
