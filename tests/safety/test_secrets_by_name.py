@@ -234,6 +234,13 @@ def test_what_was_once_named_a_key_stands_nowhere_in_the_run(tmp_path: Path, rep
     assert "pk_0a1b" not in replay("report", "--call", "t:s1c1").stdout
 
 
+def test_a_token_is_left_the_same_before_and_after_a_document_that_holds_it_was_looked_at() -> None:
+    redactor, token = Redactor(["123456"]), "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    before = redactor.text(token)
+    redactor.learn({"id": token})
+    assert redactor.text(token) == before
+
+
 @pytest.mark.parametrize(
     "value", ["/home/ada/keys/2024.pem", "12345678901234567890", "a-word-of-letters-alone", "v2024"]
 )
