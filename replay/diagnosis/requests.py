@@ -157,9 +157,9 @@ class Requests:
             if self._asks_the_same(position, other):
                 return "recovered", f"{other} asked for the same and got it."
         if (parts := self._parts(position, later, exactly=True)) is not None:
-            return "recovered", f"{listed(parts, most=3)} asked for all of it and got it."
+            return "recovered", f"{listed(parts, most=4)} asked for all of it and got it."
         if (parts := self._parts(position, later, exactly=False)) is not None:
-            return "worked-around", f"{listed(parts, most=3)} made most of it."
+            return "worked-around", f"{listed(parts, most=4)} made most of it."
         for other in later:
             if self._deals_with_the_same(position, other):
                 return "worked-around", f"{other} dealt with the same in another way and was answered."
@@ -169,11 +169,13 @@ class Requests:
         return ("beside", f"It looks at what {made[-1]} had written.") if made else None
 
     def _went_on(self, position: str, later: Sequence[str]) -> tuple[Bearing, str] | None:
-        """The next call with SQL that was about the same tables."""
-        for other in later:
-            if tables := self[position].tables & self[other].tables:
-                return "worked-around", f"{other} went on with {listed(sorted(tables), most=2)} in another way."
-        return None
+        """The call with SQL that shares most tables; the first of these."""
+        shared = {other: self[position].tables & self[other].tables for other in later}
+        other = max(shared, key=lambda other: len(shared[other]), default=None)
+        if other is None or not shared[other]:
+            return None
+        tables = listed(sorted(shared[other]), most=2)
+        return "worked-around", f"{other} went on with {tables} in another way."
 
     def _made(self, position: str, other: str) -> bool:
         """Whether a call reads what another one wrote."""
@@ -247,7 +249,11 @@ class Requests:
         if not own.statements or own.effect != "writes" or not _all_covered(own, everything, exactly=exactly):
             return None
         targets = {statement.target for statement in own.statements}
-        return [other for other, made in lasting.items() if targets & {statement.target for statement in made}]
+        return [
+            other
+            for other, made in lasting.items()
+            if targets & {statement.target for statement in made if statement.verb != "drop"}
+        ]
 
     def _covers(self, position: str, text: str) -> bool:
         """Whether a text has the arguments that few calls have, and all that the task names."""

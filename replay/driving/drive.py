@@ -23,8 +23,7 @@ from replay.errors import InputError, NoServerReachedError
 from replay.formats.task_list import TaskDescription
 from replay.interpreter import Fleet, Interpreter, Sandbox, ServerEvent
 from replay.recorder.assembly import assemble
-from replay.recorder.journal import Journal
-from replay.recorder.recording import Recording, RecordingInfo
+from replay.recorder.recording import Journal, Recording, RecordingInfo
 from replay.recorder.recording_store import RecordedEntries, partial_of
 from replay.records import Call, ReportedResult, Step, Task, Trajectory, Usage, texts_of
 from replay.records.files import TrajectoryFile

@@ -16,9 +16,8 @@ from pydantic import TypeAdapter
 from replay.chat import ChatModel, ChatReply
 from replay.driving.tools import OfferedTool, Toolbox
 from replay.interpreter import Fleet, Sandbox
-from replay.recorder.journal import Journal, entry_of
-from replay.recorder.recording import Recording
-from replay.recorder.recording_session import to_response
+from replay.recorder.assembly import to_response
+from replay.recorder.recording import Journal, Recording, entry_of
 from replay.records import Answer, JsonObject, ToolResult, TransportFault, Usage, canonical, digest, texts_of
 from replay.safety.filesystem import open_regular
 from replay.safety.redaction import Redactor

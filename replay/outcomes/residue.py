@@ -457,6 +457,8 @@ def is_empty(value: Any) -> bool:
     figures = [
         part for key, part in parts.items() if (isinstance(part, int | float) and "count" in key) or "total" in key
     ]
+    if figures and all(part in (0, False, None, "", [], {}) for part in parts.values()):
+        return True
     return bool(containers) and not any(containers) and not any(figures) and len(parts) <= len(containers) + 5
 
 
