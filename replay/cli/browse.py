@@ -123,13 +123,16 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     judge_by_recording(opened, target, inputs.unread)
 
 
-def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence[UnreadFile] = ()) -> None:
+def judge_by_recording(
+    opened: list[ResultsFile], target: Path, unread: Sequence[UnreadFile] = (), *, with_findings: bool = True
+) -> None:
     """Make a run of results files, judged by their recorded answers alone.
 
     Args:
         opened: the files.
         target: of the run file.
         unread: what could not be read beside them.
+        with_findings: keep what the trajectories show too.
     """
     import anyio
 
@@ -141,7 +144,7 @@ def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence
     async def judge() -> None:
         progress = Progress()
         async with shown_progress(progress):
-            await judge_recorded(opened, target, fleet_of(None), progress)
+            await judge_recorded(opened, target, fleet_of(None), progress, with_findings=with_findings)
 
     anyio.run(judge)
     with Run.open(target) as run, run.transaction() as db:
@@ -149,7 +152,12 @@ def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence
 
 
 async def judge_recorded(
-    opened: list[ResultsFile], target: Path, fleet: Fleet | None, progress: Progress | None = None
+    opened: list[ResultsFile],
+    target: Path,
+    fleet: Fleet | None,
+    progress: Progress | None = None,
+    *,
+    with_findings: bool = True,
 ) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.analysis.answer_labels import known_labels
@@ -160,5 +168,6 @@ async def judge_recorded(
     from replay.safety.redaction import Redactor
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-        options = Options(offline=True, on_done=FindingStore(run).keep, labels=known_labels(fleet))
+        on_done = FindingStore(run).keep if with_findings else None
+        options = Options(offline=True, on_done=on_done, labels=known_labels(fleet))
         await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)
