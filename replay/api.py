@@ -248,8 +248,7 @@ def align(
         signatures_to_embed,
     )
     from replay.alignment.aligner import group_by_model
-    from replay.alignment.embedding_cache import default_path
-    from replay.alignment.embeddings import Embedder
+    from replay.alignment.embedding_cache import Embedder, default_path
     from replay.alignment.judges import Judges
     from replay.formats import open_file
 

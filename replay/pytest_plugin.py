@@ -71,8 +71,7 @@ def replay_run(request: pytest.FixtureRequest) -> Iterator[Run]:
 @pytest.fixture
 def assert_no_new_failures(request: pytest.FixtureRequest) -> Callable[[Run], None]:
     """A function that fails where a run has failures which `replay-known.yaml`, here or above, does not have."""
-    from replay.analysis.fingerprint import failures_of
-    from replay.analysis.known_failures import find_known_file, read_known_file
+    from replay.analysis.known_failures import failures_of, find_known_file, read_known_file
     from replay.runfile import Run as RunFile
 
     def check(run: Run) -> None:

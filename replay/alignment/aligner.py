@@ -1,32 +1,35 @@
-"""From signed trajectories to records: the pure middle of `replay align`."""
+"""From signed trajectories to records: the pure middle of `replay align`, with the class of each predicted call."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from replay.alignment.callwise import missed_calls, predicted_calls
 from replay.alignment.judges import Judges, with_nothing_given
 from replay.alignment.matching import Block, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
-from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of
-from replay.alignment.tasks import Reference, SignedTask, pair_ids
+from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of, trajectory_match
+from replay.alignment.tasks import Reference, SignedCall, SignedTask, pair_ids
 from replay.alignment.ties import model_ties, task_ties
-from replay.alignment.trajectory_match import trajectory_match
 from replay.records import Outcome
 from replay.records.alignment import (
     Aggregate,
+    AlignedCall,
     AlignedModel,
     AlignedTask,
+    CallClass,
+    Candidate,
     Definitions,
     JudgeScores,
     MatchTriple,
+    MissedCall,
     SweepRow,
     TieChoice,
     ToolArgsMatchMode,
     TypeRow,
+    Why,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +39,9 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By task id, then by the call's position."""
 
 UNTYPED = "(no type)"
+_MODELS_FAULT = {Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL, Outcome.INVALID_ARGUMENTS}
+_UNDECIDED = {None, Outcome.INCONCLUSIVE}
+"""Where nobody knows whether an unmatched call is hallucinated or redundant."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,17 @@ def align_task(
     outcomes: Mapping[str, Outcome] | None = None,
     judge: JudgeScores | None = None,
 ) -> AlignedTask:
-    """Align one task."""
+    """Align one task.
+
+    Args:
+        reference: the task in the reference.
+        predicted: the task in the results.
+        blocks: the similarities by tool.
+        settings: how to align.
+        outcomes: by position, from the run; None without one, and then no unmatched call that can be read is taken to
+            be hallucinated or redundant.
+        judge: what a judge gave.
+    """
     solved = match_blocks(blocks, settings.tau_weak, settings.ties)
     matches = matches_of(solved)
     chosen = match_set(reference, predicted, matches)
@@ -131,15 +147,8 @@ def align_task(
         steps=len(predicted.calls_per_step),
         matches=matches,
         ties=task_ties(chosen, solved, settings.definitions),
-        calls=predicted_calls(
-            predicted,
-            blocks,
-            matches,
-            tau_strong=settings.tau_strong,
-            tau_weak=settings.tau_weak,
-            outcomes=outcomes,
-        ),
-        missed=missed_calls(reference.calls, blocks, matches, settings.tau_weak),
+        calls=_predicted_calls(predicted, blocks, matches, settings, outcomes),
+        missed=_missed_calls(reference.calls, blocks, matches, settings.tau_weak),
         mcpeval=mcpeval(reference.calls, predicted.calls),
         judge=judge,
         **scores.model_dump(),
@@ -157,6 +166,102 @@ def match_set(reference: SignedTask, predicted: SignedTask, matches: Iterable[Ma
             for reference_call, predicted_call, similarity in matches
         ),
     )
+
+
+def _predicted_calls(
+    task: SignedTask,
+    blocks: Sequence[Block],
+    matches: Sequence[MatchTriple],
+    settings: AlignmentSettings,
+    outcomes: Mapping[str, Outcome] | None,
+) -> tuple[AlignedCall, ...]:
+    """Every predicted call with its class, illegal ones last; `outcomes` as for `align_task`."""
+    similarity = {predicted: value for _, predicted, value in matches}
+    rivals = {reference: predicted for reference, predicted, _ in matches}
+    best = {number: _best(found, rivals) for number, found in _candidates(blocks, by_row=False)}
+
+    def of(call: SignedCall) -> AlignedCall:
+        matched = similarity.get(call.index)
+        outcome = (outcomes or {}).get(call.position)
+        candidate = best.get(call.index)
+        return AlignedCall(
+            index=call.index,
+            position=call.position,
+            name=call.name or None,
+            kind=_kind(matched, settings.tau_strong, outcome, readable=call.readable),
+            why=None if matched is not None else _why(candidate, settings.tau_weak),
+            best=None if matched is not None else _shown(candidate, settings.tau_weak),
+            outcome=outcome,
+        )
+
+    return (*map(of, task.calls), *_illegal(task))
+
+
+def _missed_calls(
+    reference: Sequence[SignedCall], blocks: Sequence[Block], matches: Sequence[MatchTriple], tau_weak: float
+) -> tuple[MissedCall, ...]:
+    """Every reference call without a partner."""
+    found = {number for number, _, _ in matches}
+    rivals = {predicted: number for number, predicted, _ in matches}
+    best = {number: _best(candidates, rivals) for number, candidates in _candidates(blocks, by_row=True)}
+    return tuple(
+        MissedCall(
+            index=call.index,
+            position=call.position,
+            name=call.name or None,
+            why=_why(best.get(call.index), tau_weak),
+            best=_shown(best.get(call.index), tau_weak),
+        )
+        for call in reference
+        if call.index not in found
+    )
+
+
+def _candidates(blocks: Sequence[Block], *, by_row: bool) -> Iterator[tuple[int, list[tuple[int, float]]]]:
+    """Each call of one side with the calls of its tool on the other, and their similarities."""
+    for block in blocks:
+        grid = block.similarity.tolist()
+        own, others = (block.reference, block.predicted) if by_row else (block.predicted, block.reference)
+        for line, number in enumerate(own):
+            values = grid[line] if by_row else [row[line] for row in grid]
+            yield number, list(zip(others, values, strict=True))
+
+
+def _best(found: list[tuple[int, float]], rivals: Mapping[int, int]) -> Candidate:
+    number, value = max(found, key=lambda candidate: candidate[1])
+    return Candidate(call=number, similarity=value, taken_by=rivals.get(number))
+
+
+def _why(best: Candidate | None, tau_weak: float) -> Why:
+    if best is None:
+        return "no-such-tool"
+    return "below-threshold" if best.similarity < tau_weak else "taken"
+
+
+def _shown(best: Candidate | None, tau_weak: float) -> Candidate | None:
+    """The candidate; who took it is named only where that was the reason."""
+    if best is None or best.similarity >= tau_weak:
+        return best
+    return Candidate(call=best.call, similarity=best.similarity)
+
+
+def _kind(matched: float | None, tau_strong: float, outcome: Outcome | None, *, readable: bool) -> CallClass:
+    if matched is not None:
+        return CallClass.CORRECT if matched >= tau_strong else CallClass.PARTIALLY_CORRECT
+    if not readable or outcome in _MODELS_FAULT:
+        return CallClass.HALLUCINATED
+    return CallClass.UNMATCHED if outcome in _UNDECIDED else CallClass.REDUNDANT
+
+
+def _illegal(task: SignedTask) -> Iterator[AlignedCall]:
+    for position in task.illegal:
+        yield AlignedCall(
+            index=None,
+            position=position,
+            kind=CallClass.HALLUCINATED,
+            why="illegal",
+            outcome=Outcome.ILLEGAL_FORMAT,
+        )
 
 
 def _model(

@@ -177,15 +177,15 @@ class _MiniLM:
 
     def _specification(self, path: Path) -> Any:
         """The weights by the names that CTranslate2 gives them."""
+        import numpy as np
         from safetensors.numpy import load_file
 
         specs = _specs_without_torch()
-
         weights: dict[str, Floats] = load_file(path / "model.safetensors")
 
         def linear(layer: Any, *names: str) -> None:
-            layer.weight = _joined([weights[f"{name}.weight"] for name in names])
-            layer.bias = _joined([weights[f"{name}.bias"] for name in names])
+            layer.weight = np.concatenate([weights[f"{name}.weight"] for name in names])
+            layer.bias = np.concatenate([weights[f"{name}.bias"] for name in names])
 
         def norm(layer: Any, name: str) -> None:
             layer.gamma, layer.beta = weights[f"{name}.LayerNorm.weight"], weights[f"{name}.LayerNorm.bias"]
@@ -233,12 +233,6 @@ def _specs_without_torch() -> Any:
         if not torch_is_there:
             del sys.modules["torch"]
     return specs
-
-
-def _joined(parts: Sequence[Floats]) -> Floats:
-    import numpy as np
-
-    return np.concatenate(parts)
 
 
 class _SentenceTransformer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -53,7 +53,7 @@ class MatchSet:
 def score(matches: MatchSet, tau_strong: float, definitions: Definitions) -> M3BenchScores:
     """M3-Bench's metrics of one task. With no call on either side, similarities are 0 and the rest 1."""
     if not matches.reference and not matches.predicted:
-        return _constant(1.0)
+        return M3BenchScores(**{name: float(not name.startswith("argument")) for name in M3BenchScores.model_fields})
     published = definitions == "published"
     return M3BenchScores(
         recall=recall(matches),
@@ -183,12 +183,6 @@ def _mean_of(name: str, tasks: Sequence[AlignedTask]) -> float | None:
     if None in values:
         return None
     return _ratio(sum(value * weight for value, weight in zip(values, weights, strict=True)), sum(weights))
-
-
-def _constant(value: float) -> M3BenchScores:
-    names: Iterator[str] = (name for name in M3BenchScores.model_fields if not name.startswith("argument"))
-    rest: dict[str, Any] = dict.fromkeys(names, value)
-    return M3BenchScores(argument_similarity=0.0, argument_similarity_strong=0.0, **rest)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -13,7 +13,7 @@ from replay.errors import RunFileError, UsageError
 from replay.records import Certainty, Server
 from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, ReferenceFault, SweepRow
 from replay.records.files import dump
-from replay.records.unread import Unread
+from replay.records.summary import Unread
 from replay.runfile import Run
 from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
 from replay.safety.redaction import Redactor

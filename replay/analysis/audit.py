@@ -40,7 +40,7 @@ from replay.records.audit import (
 )
 from replay.records.comparison import Figure, Parting
 from replay.records.files import CallRow
-from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.records.summary import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
 from replay.runfile.filters import filter_value
 from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places
@@ -228,18 +228,21 @@ def _audited(
 def _pairs(table: TaskRuns, models: Sequence[AuditedModel]) -> Iterator[AuditedPair]:
     """Every pair of models with different reported scores, the better one first."""
     tested = {
-        frozenset((pair.first, pair.second)): pair.beyond_chance
+        frozenset((pair.first, pair.second)): pair
         for pair in differences_of(sums_by_model(table, sums_of(table)), _MEASURE)
     }
     for first, second in combinations(models, 2):
         if first.reported is None or second.reported is None or first.reported == second.reported:
             continue
         low, high = first.supported, second.supported
+        pair = tested.get(frozenset((first.model, second.model)))
         yield AuditedPair(
             first=first.model,
             second=second.model,
             difference=first.reported - second.reported,
-            beyond_chance=tested.get(frozenset((first.model, second.model))),
+            common_tasks=pair.tasks if pair else 0,
+            paired_difference=(pair.difference if pair.first == first.model else -pair.difference) if pair else None,
+            beyond_chance=pair.beyond_chance if pair else None,
             supported=low is not None and high is not None and low[0] > high[1],
         )
 

@@ -24,9 +24,9 @@ from replay.analysis.task_success import associations, failed_in_tasks, recoveri
 from replay.analysis.taxonomies import TAXONOMIES, taxonomy_of
 from replay.errors import UsageError
 from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
-from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
+from replay.records.rating import RECORDED_SCORES, SUMMED_UP
+from replay.records.summary import Unread, UnreadEffect, UnreadFile
 from replay.records.tool_name import read_name
-from replay.records.unread import Unread, UnreadEffect, UnreadFile
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import file_paths

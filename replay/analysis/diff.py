@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from replay.analysis.definitions import definition_changes
 from replay.analysis.estimates import differences_of, sums_by_model
-from replay.analysis.fingerprint import FailedCall, failed_calls, folded_name, recurring_failures
+from replay.analysis.known_failures import FailedCall, failed_calls, folded_name, recurring_failures
 from replay.analysis.measures import sums_of
 from replay.analysis.parting import paired_calls, parting_of
 from replay.analysis.statistics import CONFIDENCE, mcnemar

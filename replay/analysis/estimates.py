@@ -25,7 +25,7 @@ from replay.analysis.statistics import (
 from replay.analysis.task_runs import TaskRuns
 from replay.records.alignment import JudgeScores
 from replay.records.comparison import Figure, ModelDifference, Spread
-from replay.records.recorded_scores import GAP
+from replay.records.rating import GAP
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from replay.analysis.task_runs import TaskRun, TaskRuns
 from replay.records import FAILURES, Fault, Outcome
 from replay.records.alignment import COLUMNS, METRICS, TRAJECTORY_MATCH
 from replay.records.comparison import Measure
-from replay.records.recorded_scores import GAP, RECORDED_SCORES
+from replay.records.rating import GAP, RECORDED_SCORES
 from replay.records.summary import WELL_FORMED
 
 UNFOUNDED_MEASURE: Final = "unfounded"

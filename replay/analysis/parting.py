@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from replay.alignment.matching import Block, Side, by_name, match
 from replay.alignment.tasks import SignedCall
-from replay.analysis.fingerprint import folded_name
+from replay.analysis.known_failures import folded_name
 from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
 from replay.records import Outcome, canonical

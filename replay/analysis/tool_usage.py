@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from replay.analysis.fingerprint import cause_in_any_tool, fingerprint, primary_finding
+from replay.analysis.known_failures import cause_in_any_tool, fingerprint, primary_finding
 from replay.analysis.tool_advice import advice_on
 from replay.dag.documents import join, resolve
 from replay.diagnosis import TrajectoryContext
 from replay.diagnosis.diagnose import Diagnosis, diagnoses
+from replay.diagnosis.format_and_registry import tools_meant
 from replay.diagnosis.phrasing import quoted
 from replay.diagnosis.schema_violations import field_location, keyword_location
-from replay.diagnosis.tools_meant import tools_meant
 from replay.records import FAILURES, Certainty, Outcome, Reason, Server, Tool
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding

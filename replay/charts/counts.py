@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from replay.analysis.fingerprint import failed_calls
+from replay.analysis.known_failures import failed_calls
 from replay.charts.options import ChartOptions, best_first, chosen_models, cut_off, judged_calls, one_model_note, shares
 from replay.records import FAILURES, Outcome, qualified_name
 from replay.records.chart import Chart

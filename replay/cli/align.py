@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from replay.alignment.output import RunStore
     from replay.records import Certainty
     from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
-    from replay.records.unread import Unread, UnreadFile
+    from replay.records.summary import Unread, UnreadFile
     from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
@@ -188,8 +188,7 @@ def _align(
     """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
     from replay.alignment import align_model, signatures_to_embed
     from replay.alignment.aligner import group_by_model
-    from replay.alignment.embedding_cache import default_path
-    from replay.alignment.embeddings import Embedder
+    from replay.alignment.embedding_cache import Embedder, default_path
 
     encoder = None
     if do_all is not None:
@@ -273,7 +272,7 @@ def _results(inputs: InputFiles, reference: Reference, run: RunStore | None) -> 
 
 def _unread(files: Sequence[UnreadFile], alignments: Sequence[Alignment]) -> Unread | None:
     """What was not read, and what it could change in the recall of its model."""
-    from replay.records.unread import Unread, UnreadEffect
+    from replay.records.summary import Unread, UnreadEffect
 
     effects: list[UnreadEffect] = []
     for model in (alignment.model for alignment in alignments):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records.unread import UnreadFile
+    from replay.records.summary import UnreadFile
     from replay.replayer.plan import Progress
 
 EXAMPLES = """\b

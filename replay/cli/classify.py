@@ -272,7 +272,7 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
     book = read_known_file(known_path or find_known_file(run.path))
     if book.path is None and not needed:
         return None
-    from replay.analysis.fingerprint import failures_of
+    from replay.analysis.known_failures import failures_of
     from replay.cli.known import KnownInRun, note_unseen
 
     if book.path is None:

@@ -144,8 +144,7 @@ def _drive(
     import anyio
 
     from replay.diagnosis.phrasing import counted
-    from replay.driving.drive import DrivenTask, Driver, finished
-    from replay.driving.m3_results import write_m3_results
+    from replay.driving.drive import DrivenTask, Driver, finished, write_m3_results
     from replay.safety.redaction import Redactor, secrets_around
 
     folder = output / "trajectories"

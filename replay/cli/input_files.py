@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from replay.errors import FormatError
     from replay.formats import FilesOpened
     from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
-    from replay.records.unread import UnreadFile
+    from replay.records.summary import UnreadFile
     from replay.replayer.judging import Source
 
 
@@ -27,7 +27,7 @@ class InputFiles:
     def __init__(self, files: tuple[Path, ...], names: str | None, since: str = "") -> None:
         from replay.formats import FilesOpened, files_of
         from replay.formats.file_names import FileNames
-        from replay.formats.repeated_calls import RepeatedCalls
+        from replay.formats.results_file import RepeatedCalls
 
         self.unread: list[UnreadFile] = []
         """Those that could not be read, or not as a whole."""
@@ -53,7 +53,7 @@ class InputFiles:
         calls: int | None = None,
         most_calls: int | None = None,
     ) -> None:
-        from replay.records.unread import UnreadFile
+        from replay.records.summary import UnreadFile
 
         file = UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls, most_calls=most_calls)
         self.unread.append(file)

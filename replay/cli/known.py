@@ -153,8 +153,7 @@ def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> No
 def _failures(
     run_path: Path, known_path: Path | None, *, must_exist: bool = True
 ) -> tuple[KnownFailures, tuple[RecurringFailure, ...]]:
-    from replay.analysis.fingerprint import failures_of
-    from replay.analysis.known_failures import KnownFailures, find_known_file, read_known_file
+    from replay.analysis.known_failures import KnownFailures, failures_of, find_known_file, read_known_file
     from replay.runfile import Run
 
     absent = known_path is not None and not known_path.exists() and not must_exist
@@ -181,7 +180,7 @@ def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Pat
 
 
 def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
-    from replay.analysis.fingerprint import failed_calls
+    from replay.analysis.known_failures import failed_calls
     from replay.errors import UsageError
     from replay.runfile import Run
     from replay.runfile.trajectory_queries import find_call

@@ -11,7 +11,7 @@ from replay.cli.options import json_option
 from replay.cli.terminal import closed_pipe_ignored, echo_err
 
 if TYPE_CHECKING:
-    from replay.analysis.answer_survey import Survey
+    from replay.analysis.answer_labels import Survey
 
 EXAMPLES = """\b
 Examples:
@@ -55,8 +55,7 @@ def label(
     through a folder of trajectories of any format, also for answers that their flag or the model's next words
     contradict.
     """
-    from replay.analysis.answer_labels import read_labels, rules_of_labels
-    from replay.analysis.answer_survey import survey
+    from replay.analysis.answer_labels import read_labels, rules_of_labels, survey
     from replay.errors import UsageError
 
     paths = (*files, *((folder,) if folder is not None else ()))
@@ -102,7 +101,7 @@ def _write(found: Survey, mean: str, note: str, path: Path) -> None:
 
 
 def _as_text(found: Survey, count: int, kind: str | None) -> str:
-    from replay.analysis.answer_survey import KINDS
+    from replay.analysis.answer_labels import KINDS
     from replay.safety.redaction import Redactor
     from replay.safety.text import one_line
 

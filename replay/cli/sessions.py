@@ -188,7 +188,7 @@ class _Seen:
     """Counts what becomes of session files: a line says it of all, where `classify` has one for each."""
 
     def __init__(self) -> None:
-        from replay.formats.repeated_calls import RepeatedCalls
+        from replay.formats.results_file import RepeatedCalls
 
         self._unread: list[str] = []
         self.read: list[str] = []

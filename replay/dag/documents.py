@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
 from replay.json_values import parse_json, unbounded_json
-from replay.records import Answer, Call, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
+from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-Leaf = tuple[str, Any]
-"""A pointer, and the string or number that stands there."""
 Path = tuple[Any, str | int] | None
 """Where something stands: the path of its container and the key in it; None at the root."""
 _CONTAINERS: Final = (dict, list)
@@ -38,9 +36,6 @@ _MARKER: Final = re.compile(
 )
 _MARKER_WORD: Final = re.compile("too long|truncat|only the first |character|cut |more |output omitted", re.IGNORECASE)
 """One of them is in every marker."""
-_MAX_BEFORE_WORD: Final = 120
-_OPENING_MARKS: Final = frozenset(".…([<*-")
-"""What a marker may begin with before that, besides blanks."""
 _ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
 _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _MAX_MARKER_LENGTH: Final = 900
@@ -74,16 +69,6 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
     if isinstance(resource, dict):
         kept["resource"] = {key: part for key, part in resource.items() if key not in {"blob", "mimeType"}}
     return kept
-
-
-def document_of(answer: Answer | None) -> Document:
-    """An answer, searchable."""
-    return Document(answer_tree(answer))
-
-
-def arguments_document(call: Call) -> Document:
-    """A call's arguments, searchable."""
-    return Document(call.arguments or {}, enter_texts=False)
 
 
 class Document:
@@ -159,17 +144,7 @@ def words_in(text: str) -> frozenset[str]:
 
 def join(base: str, part: str | int) -> str:
     """The pointer of a member of what stands at `base`."""
-    return f"{base}/{part if isinstance(part, int) else _escaped(part)}"
-
-
-@lru_cache(maxsize=4096)
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-@lru_cache(maxsize=4096)
-def _is_like_an_id(key: str) -> bool:
-    return any(map(str.isdigit, key))
+    return f"{base}/{part if isinstance(part, int) else part.replace('~', '~0').replace('/', '~1')}"
 
 
 def parts(pointer: str) -> list[str]:
@@ -203,7 +178,7 @@ def _like_json(text: str) -> str | None:
     return stripped if stripped and stripped[0] + stripped[-1] in {"{}", "[]"} else None
 
 
-def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[Leaf]:
+def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[str, Any]]:
     """Every string and number below a value with its pointer, in document order; for the rest see `leaf_paths`."""
     return ((pointer_of(path), leaf) for path, leaf in leaf_paths(value, enter_texts=enter_texts, id_keys=id_keys))
 
@@ -231,7 +206,7 @@ def leaf_paths(value: Any, *, enter_texts: bool = True, id_keys: bool = True) ->
             members = item.items() if isinstance(item, dict) else enumerate(item)
             stack += [((path, key), member, depth + 1, documents) for key, member in members][::-1]
             if id_keys and isinstance(item, dict):
-                yield from (((path, key), key) for key in item if _is_like_an_id(key))
+                yield from (((path, key), key) for key in item if any(map(str.isdigit, key)))
 
 
 def pointer_of(path: Path) -> str:
@@ -327,20 +302,8 @@ def _is_word(character: str, underscore_ends: bool = False) -> bool:
 def split_truncation_marker(text: str) -> tuple[str, str]:
     """What a recording kept, and the marker that says it was cut; no marker where it was not."""
     tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
-    start = _earliest_start(text, tail)
-    match = (_MARKER.search(text, start) if start is not None else None) or _ELLIPSIS.search(text, tail)
+    match = (_MARKER.search(text, tail) if _MARKER_WORD.search(text, tail) else None) or _ELLIPSIS.search(text, tail)
     return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
-
-
-def _earliest_start(text: str, tail: int) -> int | None:
-    """Where a marker in the tail may begin at the earliest; None where there is none."""
-    word = _MARKER_WORD.search(text, tail)
-    if word is None:
-        return None
-    start = max(word.start() - _MAX_BEFORE_WORD, tail)
-    while start > tail and (text[start - 1] in _OPENING_MARKS or text[start - 1].isspace()):
-        start -= 1
-    return start
 
 
 def truncated_block_text(text: str) -> tuple[str, str]:

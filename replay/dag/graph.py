@@ -25,7 +25,6 @@ from replay.dag.candidate_values import (
 from replay.dag.causes import cause_links, missing_paths, passes_failure_on
 from replay.dag.history import Entry, Output, ValueHistory, is_maker
 from replay.records import Call, DataEdge, Outcome, Trajectory
-from replay.records.base import unchecked
 
 _ANNOUNCED_ROOT: Final = r"(?i)(?:allowed director|working director|workspace|cwd)[^/\n]{0,20}\s*(/[^\s'\"\\]+)"
 _COMMON_ROOTS: Final = frozenset(
@@ -35,6 +34,8 @@ _MIN_SHARE: Final = 0.8
 _MIN_PATHS: Final = 3
 _MAX_LENGTH_FOR_COMMON_NUMBERS: Final = 5000
 """Characters of an answer beyond which a number of few digits stands in it by chance."""
+_NAMES_AN_ID: Final = re.compile(r"(?:[_/-][Ii]d|[a-z](?:Id|ID))s?(?:/\d+)?$")
+"""A pointer to an argument that is an id by its name."""
 _LISTING_LINE: Final = r"(?m)(?:^|[\]\s>│├└─|/'\"]){}/?['\"]?\s*$"
 
 
@@ -172,37 +173,20 @@ def _bears_on(edge: DataEdge, missing: Collection[str]) -> bool:
     return not missing or not given or any(edge.value.strip().rstrip("/") in path for path in missing)
 
 
-def infer_edges(
-    trajectory: Trajectory, *, place: Literal["recorded", "arguments"] = "recorded"
-) -> tuple[DataEdge, ...]:
+def infer_edges(trajectory: Trajectory) -> tuple[DataEdge, ...]:
     """The data edges of a trajectory, ordered by consumer.
 
     A value makes an edge where a call's arguments hold it, whole or inside a longer text, the question does not hold
     it, and an earlier step's answer held it before any call's arguments did; or where it is a path or a name that an
     earlier call was told to make. Constants, and the workspace's own directory, make none.
-
-    Args:
-        trajectory: with its recorded answers where it has them.
-        place: `recorded` looks at recorded answers and arguments, `arguments` at arguments alone.
     """
-    if place == "arguments":
-        trajectory = _without_answers(trajectory)
-    history = ValueHistory(trajectory)
-    finder = _EdgeFinder(history)
+    finder = _EdgeFinder(ValueHistory(trajectory))
     return tuple(
         edge
         for number, step in enumerate(trajectory.steps)
         for call in step.calls
         for edge in finder.edges_into(call, number)
     )
-
-
-def _without_answers(trajectory: Trajectory) -> Trajectory:
-    steps = tuple(
-        step.model_copy(update={"calls": tuple(call.model_copy(update={"answer": None}) for call in step.calls)})
-        for step in trajectory.steps
-    )
-    return trajectory.model_copy(update={"steps": steps})
 
 
 class _EdgeFinder:
@@ -369,7 +353,7 @@ def _is_plausible(candidate: CandidateValue, entry: Entry) -> bool:
     if document.is_scalar(text):
         return candidate.whole or not is_plain_word(text)
     if candidate.whole:
-        return not is_plain_word(text)
+        return not is_plain_word(text) or _NAMES_AN_ID.search(candidate.pointer) is not None
     return is_id(text)
 
 
@@ -382,8 +366,7 @@ def _is_listed(entry: Entry, name: str) -> bool:
 
 def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, value: Any) -> DataEdge:
     whole = maker.call.arguments is not None and candidate.path
-    return unchecked(
-        DataEdge,
+    return DataEdge(
         producer=maker.call.position,
         producer_place="arguments",
         producer_pointer=maker.pointer,
@@ -397,8 +380,7 @@ def _edge_from_output(call: Call, candidate: CandidateValue, maker: Output, valu
 def _edge_from_answer(
     call: Call, candidate: CandidateValue, entry: Entry, value: Any, certainty: Literal["certain", "likely"]
 ) -> DataEdge:
-    return unchecked(
-        DataEdge,
+    return DataEdge(
         producer=entry.call.position,
         producer_pointer=entry.document.find(str(value).strip()) or "",
         consumer=call.position,
@@ -413,7 +395,7 @@ def roots_of(history: ValueHistory) -> frozenset[str]:
     import re2  # not at the top: the command's help need not load it
 
     roots, announced = set(_COMMON_ROOTS), re2.compile(_ANNOUNCED_ROOT)
-    for entry in history.entries():
+    for entry in history.entries:
         if entry.place == "answer":
             head = entry.document.text[:4000].encode("utf-8", "replace").decode()
             roots.update(found[1].rstrip("/.,;:)") for found in announced.finditer(head))

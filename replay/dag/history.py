@@ -6,19 +6,16 @@ Also what a call makes: the files and named things that its arguments say it wil
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import islice
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
 from replay.dag.documents import (
     Document,
-    arguments_document,
-    document_of,
+    answer_tree,
     leaf_paths,
     name_at,
     occurrences,
@@ -109,7 +106,8 @@ class ValueHistory:
         self._years = sorted(_YEAR.findall(self._question))
         self._in_question: dict[str, bool] = {}
         self._may_hold: dict[str, list[int]] = {}
-        self._entries: list[Entry] = []
+        self.entries: list[Entry] = []
+        """All of them, in order of time."""
         self._last_step = len(trajectory.steps) - 1
         self._with_word: dict[str, list[int]] = defaultdict(list)
         self._outputs: dict[str, list[Output]] = defaultdict(list)
@@ -117,22 +115,20 @@ class ValueHistory:
         indexed_words = words_in("\n".join(texts))
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
-                self._add(Entry(number, call, "arguments", arguments_document(call)), indexed_words)
+                self._add(
+                    Entry(number, call, "arguments", Document(call.arguments or {}, enter_texts=False)), indexed_words
+                )
                 for pointer, value in outputs_of(call):
                     self._outputs[value].append(Output(number, call, pointer))
             for call in step.calls:
                 if call.answer is not None:
-                    self._add(Entry(number, call, "answer", document_of(call.answer)), indexed_words)
+                    self._add(Entry(number, call, "answer", Document(answer_tree(call.answer))), indexed_words)
 
     def _add(self, entry: Entry, indexed_words: frozenset[str]) -> None:
         if entry.step < self._last_step:  # nobody asks for what came in the last
             for word in indexed_words.intersection(entry.document.words()):
-                self._with_word[word].append(len(self._entries))
-        self._entries.append(entry)
-
-    def entries(self) -> Iterator[Entry]:
-        """All of them, in order of time."""
-        return iter(self._entries)
+                self._with_word[word].append(len(self.entries))
+        self.entries.append(entry)
 
     def is_in_question(self, value: str) -> bool:
         """Whether the question holds the value, in whatever case."""
@@ -157,7 +153,7 @@ class ValueHistory:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
         if value not in self._may_hold:
             self._may_hold[value] = self._entries_with_words(value)
-        for entry in map(self._entries.__getitem__, self._may_hold[value]):
+        for entry in map(self.entries.__getitem__, self._may_hold[value]):
             if entry.step >= before:
                 return
             if value in entry.document:
@@ -185,7 +181,7 @@ class ValueHistory:
     def _first_step_of_word(self) -> dict[str, int]:
         """The first step whose arguments hold a word, by the word in lower case."""
         steps: dict[str, int] = {}
-        for entry in reversed(self._entries):
+        for entry in reversed(self.entries):
             if entry.place == "arguments":
                 steps.update((word.lower(), entry.step) for word in entry.document.words())
         return steps
@@ -195,13 +191,7 @@ class ValueHistory:
         postings = sorted((self._with_word.get(word, []) for word in words_in(value)), key=len)
         if not postings or len(postings[0]) <= _MAX_ENTRIES:
             return next(iter(postings), [])
-        shared = (number for number in postings[0] if all(_is_in(other, number) for other in postings[1:]))
-        return list(islice(shared, _MAX_ENTRIES))
-
-
-def _is_in(ordered: list[int], number: int) -> bool:
-    place = bisect_left(ordered, number)
-    return place < len(ordered) and ordered[place] == number
+        return sorted(set(postings[0]).intersection(*postings[1:]))[:_MAX_ENTRIES]
 
 
 def _question_text(task: Task) -> str:
@@ -259,18 +249,8 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
                 yield pointer_of(path), text.rstrip("/")
         elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(path), words):
             yield pointer_of(path), text
-        elif _runs_programs(call.name or "") and _writes_files(value):
+        elif _PROGRAM_TOOL.search(call.name or "") and (">" in value or _WRITING_CODE.search(value)):
             yield from ((pointer_of(path), made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
-
-
-@lru_cache(maxsize=1024)
-def _runs_programs(tool: str) -> bool:
-    return _PROGRAM_TOOL.search(tool) is not None
-
-
-@lru_cache(maxsize=64)
-def _writes_files(program: str) -> bool:
-    return ">" in program or _WRITING_CODE.search(program) is not None
 
 
 def makes_part(call: Call) -> bool:

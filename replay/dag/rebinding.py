@@ -15,10 +15,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from replay.dag.documents import (
+    Document,
     answer_tree,
     as_json,
     as_text,
-    document_of,
     index_in,
     is_number,
     leaves,
@@ -137,7 +137,7 @@ class _ProducerAnswers:
 
     def __init__(self, recorded: Answer, replayed: Answer) -> None:
         self._old, self._new = answer_tree(recorded), answer_tree(replayed)
-        self._old_document, self._new_document = document_of(recorded), document_of(replayed)
+        self._old_document, self._new_document = Document(self._old), Document(self._new)
 
     def new_value(self, edge: DataEdge) -> Any:
         """What stands now where the edge's value stood; None where nothing is certain, or it still stands anywhere."""

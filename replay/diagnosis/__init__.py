@@ -1,7 +1,6 @@
 """From verdicts to findings in words: what is wrong with a call, a trajectory or a run, and what would be right."""
 
-from replay.diagnosis.call_findings import findings_of_call
-from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses
+from replay.diagnosis.diagnose import Diagnosed, Diagnosis, diagnose, diagnoses, findings_of_call
 from replay.diagnosis.run_findings import RunTally
 from replay.diagnosis.trajectory_context import TrajectoryContext, explains
 from replay.diagnosis.trajectory_findings import findings_of_trajectory

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
-from replay.diagnosis.own_doing import own_doing
+from replay.diagnosis.environment import own_doing
 from replay.diagnosis.phrasing import counted, listed, plain, quoted
 from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, text_words
 from replay.diagnosis.trajectory_context import TrajectoryContext
@@ -142,7 +142,7 @@ def _bearing_of(requests: Requests, outage: Sequence[str], passed: bool | None) 
 
 def _bearing(requests: Requests, position: str, dependents: Sequence[str], passed: bool | None) -> tuple[Bearing, str]:
     """What a failed call meant, and why: the first that holds of it."""
-    got = requests.got(position) or (requests.went_on(position) if passed else None)
+    got = requests.got(position, passed)
     if got is not None or passed:
         return got or ("beside", "The task passed without it.")
     on_path = next(_ways_to_a_loss(requests, position, dependents), None)

@@ -1,4 +1,4 @@
-"""A whole run, trajectory by trajectory: the findings of every call and trajectory, and what they show together."""
+"""The findings of calls, of trajectories and of a whole run, found and kept; of a call the most telling first."""
 
 from __future__ import annotations
 
@@ -7,15 +7,158 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from replay.diagnosis.call_findings import findings_of_call
-from replay.diagnosis.trajectory_context import TrajectoryContext
-from replay.diagnosis.trajectory_findings import findings_of_trajectory
-from replay.records import Certainty, Server, Trajectory
+from replay.diagnosis.environment import environment_finding
+from replay.diagnosis.error_answers import error_findings
+from replay.diagnosis.format_and_registry import format_finding, unknown_tool_finding
+from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
+from replay.diagnosis.provenance import provenance_findings
+from replay.diagnosis.repairs import later_findings
+from replay.diagnosis.schema_violations import schema_findings
+from replay.diagnosis.trajectory_context import TrajectoryContext, explains
+from replay.diagnosis.trajectory_findings import findings_of_trajectory, wrong_tools
+from replay.outcomes.input_schema import check_schema
+from replay.records import FAILURES, Certainty, Outcome, Server, Trajectory
 from replay.records.files import CallRow
 from replay.records.finding import Finding
 from replay.runfile import Run
 from replay.runfile.task_runs import FindingRow, keep_findings, undiagnosed
 from replay.runfile.trajectory_queries import TrajectoryPlace, place_of_row, trajectory_places
+
+_FLUSH_EVERY: Final = 100
+"""Trajectories whose findings are committed together."""
+WHOLE: Final = -1
+"""The ordinal of a finding that is about no call in particular."""
+_SURE: Final[tuple[Certainty, ...]] = ("fallback", "likely", "certain")
+
+
+def findings_of_call(context: TrajectoryContext, position: str) -> tuple[Finding, ...]:
+    """What is wrong with one call and what would have been right; the most telling first.
+
+    Empty where there is nothing to say, or the call has no verdict.
+    """
+    row = context.rows.get(position)
+    return tuple(_findings(context, position, row)) if row is not None else ()
+
+
+def _findings(context: TrajectoryContext, position: str, row: CallRow) -> Iterator[Finding]:
+    if row.outcome is Outcome.ILLEGAL_FORMAT:
+        yield format_finding(context, position)
+    elif row.outcome is Outcome.UNKNOWN_TOOL:
+        yield unknown_tool_finding(context, position)
+    of_schema: list[Finding] = []
+    if row.violations or row.outcome is Outcome.INVALID_ARGUMENTS:
+        of_schema = schema_findings(context, position)
+        yield from of_schema
+    if row.outcome in FAILURES and not of_schema:
+        yield from error_findings(context, position)
+    yield from provenance_findings(context, position)
+    if row.outcome is Outcome.INCONCLUSIVE and row.reason is not None:
+        yield environment_finding(context, position, row.reason)
+    if row.outcome in FAILURES:
+        yield from later_findings(context, position)
+    yield from _verdict_findings(context, position)
+    if context.aligned is not None:
+        yield from wrong_tools(context, position, context.aligned)
+
+
+def _verdict_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """What the verdict says beside its outcome: a reader of the outcome alone would miss it."""
+    yield from _caused(context, position)
+    yield from _partial(context, position)
+    yield from _empty(context, position)
+    yield from _refused_though_valid(context, position)
+    yield from _schema_not_checked(context, position)
+    yield from _flaky(context, position)
+    yield from _moved(context, position)
+    yield from _rebound(context, position)
+
+
+def _finding(
+    context: TrajectoryContext, position: str, kind: str, sentence: str, suggestion: str | None = None
+) -> Finding:
+    refs = context.refs(position)
+    return context.finding(position, kind, sentence, suggestion, calls=refs, certainty="certain")
+
+
+def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    cause = context.rows[position].caused_by
+    if cause is None or not explains(context, cause, position):
+        return
+    root = context.rows[cause]
+    yield context.finding(
+        position,
+        "follows-from",
+        f"The failure follows from {cause} ({plain(root.tool or '?', 80)}), which was judged {root.outcome.label}.",
+        f"Look at {cause} first.",
+        calls=context.refs(position, cause),
+        certainty="likely",
+    )
+
+
+def _partial(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    if "partial" in context.rows[position].findings:
+        answer = plain(context.answer_text(position), 240)
+        sentence = f"The call succeeded in part: its answer reports errors beside what was done: {answer}."
+        yield _finding(context, position, "partial", sentence)
+
+
+def _empty(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    if "empty" in context.rows[position].findings and context.only_reads(position):
+        yield _finding(context, position, "empty-answer", "The call succeeded and brought nothing.")
+
+
+def _refused_though_valid(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    if "refused-though-valid" in context.rows[position].findings and context.tool(position) is not None:
+        yield _finding(
+            context,
+            position,
+            "refused-though-valid",
+            "The arguments keep to the tool's inputSchema, and the server's own check refuses them.",
+            "The schema of the tool should say what the server demands.",
+        )
+
+
+def _schema_not_checked(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    tool = context.tool(position)
+    if "schema-not-checked" not in context.rows[position].findings or tool is None:
+        return
+    why = check_schema(tool, context.arguments(position)).unchecked or "it is beyond the limits"
+    sentence = f"The arguments were not held against all of the tool's inputSchema: {plain(why, 200)}."
+    yield _finding(context, position, "schema-not-checked", sentence)
+
+
+def _flaky(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    trials = context.rows[position].trials or {}
+    if len(trials) > 1:
+        seen = listed([f"{Outcome(outcome).label} {count}x" for outcome, count in trials.items()])
+        yield _finding(context, position, "flaky", f"Re-issued unchanged, the call was judged differently: {seen}.")
+
+
+def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    row = context.rows[position]
+    if row.recorded is None or row.replayed is None or row.recorded is row.replayed:
+        return
+    why = {
+        "environment": "where it ran differs, not the call",
+        "server-version": "the server answers differently now",
+        "volatile": "only volatile values differ between the answers",
+        "state-gap": f"{row.gap or 'a call before it'} did not happen again as recorded",
+    }.get(row.divergence or "", "")
+    reason = f": {why}" if why else ""
+    sentence = f"Recorded it was {row.recorded.label}, replayed it is {row.replayed.label}{reason}."
+    yield _finding(context, position, "outcome-moved", sentence)
+
+
+def _rebound(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    rebound = context.rows[position].rebound
+    if rebound:
+        first = rebound[0]
+        more = f", and {counted(len(rebound) - 1, 'other value')} likewise" if len(rebound) > 1 else ""
+        sentence = (
+            f"{place(first.pointer)} was sent as {quoted(first.replayed, 60)} instead of {quoted(first.recorded, 60)}: "
+            f"{first.producer} gave another value on replay{more}."
+        )
+        yield _finding(context, position, "rebound", sentence[:1].upper() + sentence[1:])
 
 
 @dataclass(frozen=True)
@@ -58,15 +201,8 @@ def diagnose(context: TrajectoryContext) -> Diagnosis:
 def diagnoses(run: Run, places: list[TrajectoryPlace] | None = None) -> Iterator[Diagnosis]:
     """The trajectories of a run, one at a time, in the order in which they were read."""
     servers = run.servers()
-    for place in trajectory_places(run) if places is None else places:
-        yield diagnose(TrajectoryContext.load(run, place, servers))
-
-
-_FLUSH_EVERY: Final = 100
-"""Trajectories whose findings are committed together."""
-WHOLE: Final = -1
-"""The ordinal of a finding that is about no call in particular."""
-_SURE: Final[tuple[Certainty, ...]] = ("fallback", "likely", "certain")
+    for trajectory in trajectory_places(run) if places is None else places:
+        yield diagnose(TrajectoryContext.load(run, trajectory, servers))
 
 
 class FindingStore:
@@ -87,12 +223,12 @@ class FindingStore:
             row: of the trajectory, with a verdict for every call.
             trajectory: as the run holds it; by default it is read.
         """
-        place = place_of_row(self._run, row)
-        if place is None:
+        trajectory_place = place_of_row(self._run, row)
+        if trajectory_place is None:
             return
         if self._servers is None:
             self._servers = self._run.servers()
-        context = TrajectoryContext.load(self._run, place, self._servers, trajectory)
+        context = TrajectoryContext.load(self._run, trajectory_place, self._servers, trajectory)
         keep_findings(self._run.connection, row, rows_of(diagnose(context)))
 
     def keep_missing(self) -> int:

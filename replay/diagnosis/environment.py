@@ -1,21 +1,59 @@
-"""Calls that could not be judged: what stood in the way, and what lets them be judged next time."""
+"""Calls that nobody can judge: what the environment failed, how that is mended, and what was the call's own doing."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
+from replay.dag.documents import leaves
 from replay.diagnosis.error_answers import absent_program, no_program
 from replay.diagnosis.phrasing import plain, quoted
+from replay.diagnosis.requests import did_its_work, full_text, question_of
 from replay.diagnosis.trajectory_context import TrajectoryContext
+from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.outcomes.error_report import CRASHED
 from replay.records import Outcome, Reason
 from replay.records.finding import Finding
+from replay.safety.secret_patterns import REDACTED, SENSITIVE_NAMES
 
+_UNKNOWN_HOST: Final = re.compile(
+    r"ENOTFOUND|EAI_NONAME|NXDOMAIN|NAME_NOT_RESOLVED|name or service not known|nodename nor servname|no such host",
+    re.I,
+)
+"""The resolver answered, and knows no such host; where it does not answer it says otherwise."""
+_NO_NETWORK: Final = re.compile(
+    r"EAI_AGAIN|temporary failure in (?:name )?resol|could not resolve (?:host|proxy)|ENETUNREACH|EHOSTUNREACH"
+    r"|network is unreachable|no route to host|ETIMEDOUT|connect(?:ion|ing)?(?: to \S+)? timed out"
+    r"|tunnel connection failed|unable to connect to proxy",
+    re.I,
+)
+"""There is no way out of the machine. Where nothing listens at an address, or it has no such page, there is one."""
+_CREDENTIAL: Final = re.compile(SENSITIVE_NAMES, re.I)
 _HOST: Final = re.compile(
     r"(?:https?://|resolve(?: host)? ['\"]?|ENOTFOUND |host=['\"])(?P<host>[A-Za-z0-9.-]+\.[A-Za-z]{2,})"
 )
+_OF_THE_FLEET: Final = frozenset({Reason.RATE_LIMITED, Reason.UNAUTHORIZED, Reason.NETWORK})
+"""Reasons whose suggestions are about how the fleet is run."""
+_OF_A_SERVER: Final = _OF_THE_FLEET | {Reason.NO_ANSWER, Reason.SERVER_FAULT}
+_GAPS: Final[dict[Reason, str]] = {
+    Reason.SERVER_UNAVAILABLE: "could not be re-issued (its server did not start)",
+    Reason.LOCAL_TOOL: "is a call of the harness's own tool, which cannot be re-issued",
+    Reason.NOT_IN_FLEET: "could not be re-issued (its server is not in the fleet)",
+    Reason.TIMEOUT: "timed out",
+    Reason.RATE_LIMITED: "was refused by a rate limit",
+    Reason.UNAUTHORIZED: "lacked credentials",
+    Reason.NETWORK: "met no network",
+    Reason.SERVER_FAULT: "met a fault of its server",
+    Reason.INTERRUPTED: "was cut off",
+    Reason.BEYOND_LIMITS: "is beyond what replay reads",
+    Reason.REPLAY_FAULT: "could not be replayed",
+    Reason.UNEXPLAINED: "met an error that nothing explains",
+    Reason.NO_ANSWER: "has no answer",
+    Reason.STATE_GAP: "stands behind a state gap itself",
+    Reason.WITHHELD: "was not re-issued",
+}
 
 
 class _Message(NamedTuple):
@@ -84,6 +122,8 @@ _MESSAGES: Final[dict[Reason, _Message]] = {
         "This is a fault of replay, not of the call or its server: please report it.",
     ),
 }
+
+
 _MESSAGES_BY_RULE: Final[dict[str, _Message]] = {
     "fault.timeout": _Message(
         "timed-out",
@@ -108,9 +148,6 @@ _MESSAGES_BY_RULE: Final[dict[str, _Message]] = {
     "harness.interrupted": _Message("cancelled", "The call was cancelled: {reply}."),
 }
 """Rules that know more than the reason that they give."""
-_OF_THE_FLEET: Final = frozenset({Reason.RATE_LIMITED, Reason.UNAUTHORIZED, Reason.NETWORK})
-"""Reasons whose suggestions are about how the fleet is run."""
-_OF_A_SERVER: Final = _OF_THE_FLEET | {Reason.NO_ANSWER, Reason.SERVER_FAULT}
 
 
 def environment_finding(context: TrajectoryContext, position: str, reason: Reason) -> Finding:
@@ -193,20 +230,53 @@ def _of_gap(context: TrajectoryContext, gap: str) -> tuple[str, str | None]:
     return _GAPS[row.reason], f"First {gap}: {suggestion}" if suggestion else f"Look at {gap} first."
 
 
-_GAPS: Final[dict[Reason, str]] = {
-    Reason.SERVER_UNAVAILABLE: "could not be re-issued (its server did not start)",
-    Reason.LOCAL_TOOL: "is a call of the harness's own tool, which cannot be re-issued",
-    Reason.NOT_IN_FLEET: "could not be re-issued (its server is not in the fleet)",
-    Reason.TIMEOUT: "timed out",
-    Reason.RATE_LIMITED: "was refused by a rate limit",
-    Reason.UNAUTHORIZED: "lacked credentials",
-    Reason.NETWORK: "met no network",
-    Reason.SERVER_FAULT: "met a fault of its server",
-    Reason.INTERRUPTED: "was cut off",
-    Reason.BEYOND_LIMITS: "is beyond what replay reads",
-    Reason.REPLAY_FAULT: "could not be replayed",
-    Reason.UNEXPLAINED: "met an error that nothing explains",
-    Reason.NO_ANSWER: "has no answer",
-    Reason.STATE_GAP: "stands behind a state gap itself",
-    Reason.WITHHELD: "was not re-issued",
-}
+def own_doing(context: TrajectoryContext, position: str, reason: Reason) -> bool:
+    """Whether what the environment is said to have failed was the call's own doing.
+
+    That is a call without the arguments that its tool takes elsewhere, a program that it brought and that does not end,
+    or that reached nothing although there was a network, and what the functions below say of credentials and addresses.
+    """
+    call = context.calls[position]
+    if reason is Reason.SERVER_FAULT and not call.arguments:
+        alike = (other for other in context.calls.values() if other.name == call.name)
+        return any(other.arguments and did_its_work(context.rows[other.position]) for other in alike)
+    if runs_commands(ArgumentIndex(call.arguments, tool_name=context.rows[position].tool or call.name or "")):
+        unreached = reason is Reason.NETWORK and not _NO_NETWORK.search(full_text(context, position))
+        return reason is Reason.TIMEOUT or unreached
+    if reason is Reason.UNAUTHORIZED:
+        return _brought_no_right(context, position)
+    return reason is Reason.NETWORK and _made_up_address(context, position)
+
+
+def _brought_no_right(context: TrajectoryContext, position: str) -> bool:
+    """Whether a refused call brought a credential that nobody had given, or wants a page that the task does not name.
+
+    What a credential was is not kept: one that stands in the task is known only where it does not look like one.
+    """
+    named = {path: str(value) for path, value in leaves(context.arguments(position)) if _CREDENTIAL.search(path)}
+    if named:
+        edges = {edge.consumer_pointer for edge in context.graph.edges if edge.consumer == position}
+        known = _known_before(context, position)
+        return not any(path in edges or (REDACTED not in value and value in known) for path, value in named.items())
+    urls = _addresses(context, position)
+    return bool(urls) and not any(url in question_of(context) for url in urls)
+
+
+def _made_up_address(context: TrajectoryContext, position: str) -> bool:
+    """Whether a call went to an address without a host, or to an unknown host that nobody had named."""
+    urls = _addresses(context, position)
+    hosts = {urlsplit(url).hostname for url in urls} - {None}
+    if not hosts or not _UNKNOWN_HOST.search(full_text(context, position)):
+        return bool(urls) and not hosts
+    known = _known_before(context, position).casefold()
+    return not any(host and host in known for host in hosts)
+
+
+def _addresses(context: TrajectoryContext, position: str) -> list[str]:
+    return [str(argument.value) for argument in context.scalars(position) if "://" in str(argument.value)]
+
+
+def _known_before(context: TrajectoryContext, position: str) -> str:
+    """The task and all answers of earlier steps."""
+    earlier = (full_text(context, call.position) for call in context.earlier(position))
+    return "\n".join([question_of(context), *earlier])

@@ -15,9 +15,9 @@ from rapidfuzz import fuzz
 
 from replay.diagnosis.argument_changes import ArgumentChange, Hunk, changes_of, pieces_of
 from replay.diagnosis.error_answers import error_text, missing_name
+from replay.diagnosis.format_and_registry import tools_meant
 from replay.diagnosis.named_arguments import folded, is_named_in, is_repeated_in, is_same_name
 from replay.diagnosis.phrasing import counted, listed, quoted
-from replay.diagnosis.tools_meant import tools_meant
 from replay.diagnosis.trajectory_context import TrajectoryContext, last_segment
 from replay.diagnosis.unchecked_writes import WRITES
 from replay.outcomes.call_facts import holds_quoted

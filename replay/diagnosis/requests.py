@@ -143,32 +143,39 @@ class Requests:
         good = [other for other, row in self.context.rows.items() if did_its_work(row) and may(self[other])]
         return [other for other in good if own.effect != "reads" or not self._shows_nothing(other)]
 
-    def got(self, position: str) -> tuple[Bearing, str] | None:
-        """How what a failed call wants was had all the same, and by which call; None where it clearly was by none."""
+    def got(self, position: str, passed: bool | None = None) -> tuple[Bearing, str] | None:
+        """How what a failed call wants was had all the same, and by which call; None where it clearly was by none.
+
+        Args:
+            position: of the call.
+            passed: whether the task is reported as passed: then the model must have had what it needed.
+        """
         step = self.context.step_of
         alike = [other for other in self.successes_alike(position) if other != position]
         later = [other for other in alike if step[other] >= step[position]]
         for other in later:
             if self._asks_the_same(position, other):
                 return "recovered", f"{other} asked for the same and got it."
-        if (parts := self._parts(position, later)) is not None:
-            return "recovered", f"{listed(parts, most=3)} asked for all of it and got it."
+        if (parts := self._parts(position, later, exactly=True)) is not None:
+            return "recovered", f"{listed(parts, most=4)} asked for all of it and got it."
+        if (parts := self._parts(position, later, exactly=False)) is not None:
+            return "worked-around", f"{listed(parts, most=4)} made most of it."
         for other in later:
             if self._deals_with_the_same(position, other):
                 return "worked-around", f"{other} dealt with the same in another way and was answered."
+        if passed and (went_on := self._went_on(position, later)) is not None:
+            return went_on
         made = [other for other in self.context.rows if step[other] < step[position] and self._made(position, other)]
         return ("beside", f"It looks at what {made[-1]} had written.") if made else None
 
-    def went_on(self, position: str) -> tuple[Bearing, str] | None:
-        """The next call with SQL that was about the same tables: of a task that passed, where a model must have had
-        what it needed.
-        """
-        own, step = self[position], self.context.step_of
-        for other, row in self.context.rows.items():
-            its = self[other]
-            if step[other] > step[position] and did_its_work(row) and (tables := own.tables & its.tables):
-                return "worked-around", f"{other} went on with {listed(sorted(tables), most=2)} in another way."
-        return None
+    def _went_on(self, position: str, later: Sequence[str]) -> tuple[Bearing, str] | None:
+        """The call with SQL that shares most tables; the first of these."""
+        shared = {other: self[position].tables & self[other].tables for other in later}
+        other = max(shared, key=lambda other: len(shared[other]), default=None)
+        if other is None or not shared[other]:
+            return None
+        tables = listed(sorted(shared[other]), most=2)
+        return "worked-around", f"{other} went on with {tables} in another way."
 
     def _made(self, position: str, other: str) -> bool:
         """Whether a call reads what another one wrote."""
@@ -183,16 +190,15 @@ class Requests:
         return bool(few) and few <= its.whole and not _MAKING.isdisjoint(name_words(its.tool))
 
     def _asks_the_same(self, position: str, other: str) -> bool:
-        """Whether a call wants just what another one does: by the same arguments, by SQL, by the id of the same."""
+        """Whether a call wants just what another one does: by the same arguments, or by SQL."""
         own, its = self[position], self[other]
         if own.statements:
             executed = own.effect == "writes" or own.nouns == its.nouns
-            return executed and _all_covered(own, self._lasting(other)) and not self._differs(position, other)
-        if own.tool != its.tool:
-            few = self._few(position)
-            named = {value for value in few if _FILE.search(value)} or few
-            return not named.isdisjoint(self._aliases(other) - set(its.arguments.values()))
-        return all(self._says_the_same(position, other, at) for at in own.arguments.keys() | its.arguments.keys())
+            covered_by_it = _all_covered(own, self._lasting(other), exactly=True)
+            return executed and covered_by_it and not self._differs(position, other)
+        return own.tool == its.tool and all(
+            self._says_the_same(position, other, at) for at in own.arguments.keys() | its.arguments.keys()
+        )
 
     def _says_the_same(self, position: str, other: str, pointer: str) -> bool:
         """Whether two calls of a tool have the same argument, or one that makes no less of the second one's answer."""
@@ -210,6 +216,9 @@ class Requests:
         if own.statements:
             alike = (reads_of_the_same(statement, its.statements) for statement in own.statements)
             return own.nouns == its.nouns and all(alike)
+        named = {value for value in few if _FILE.search(value)} or few
+        if own.tool != its.tool and not named.isdisjoint(self._aliases(other) - set(its.arguments.values())):
+            return True
         text = "\n".join([its.text, *self._aliases(other)])
         held = bool(few) and own.effect == "reads" and all(holds(text, value) for value in few)
         same = held or self._covers(position, text)
@@ -232,15 +241,19 @@ class Requests:
         elsewhere = self.context.rows[position].server != self.context.rows[other].server
         return elsewhere or its.effect == "program" or own.tool == its.tool or not own.nouns.isdisjoint(its.nouns)
 
-    def _parts(self, position: str, later: Sequence[str]) -> list[str] | None:
+    def _parts(self, position: str, later: Sequence[str], *, exactly: bool) -> list[str] | None:
         """The calls that together made what a call with SQL was to make; None where they did not make all of it."""
         own = self[position]
         lasting = {other: self._lasting(other) for other in later}
         everything = [statement for made in lasting.values() for statement in made]
-        if not own.statements or own.effect != "writes" or not _all_covered(own, everything):
+        if not own.statements or own.effect != "writes" or not _all_covered(own, everything, exactly=exactly):
             return None
         targets = {statement.target for statement in own.statements}
-        return [other for other, made in lasting.items() if targets & {statement.target for statement in made}]
+        return [
+            other
+            for other, made in lasting.items()
+            if targets & {statement.target for statement in made if statement.verb != "drop"}
+        ]
 
     def _covers(self, position: str, text: str) -> bool:
         """Whether a text has the arguments that few calls have, and all that the task names."""
@@ -374,8 +387,8 @@ def _effect(context: TrajectoryContext, position: str, name: str, statements: Se
     return "reads" if verb in _READING else "writes" if verb in _WRITING else "unknown"
 
 
-def _all_covered(own: Request, statements: Sequence[Statement]) -> bool:
-    return all(covered(statement, statements) for statement in own.statements)
+def _all_covered(own: Request, statements: Sequence[Statement], *, exactly: bool) -> bool:
+    return all(covered(statement, statements, exactly=exactly) for statement in own.statements)
 
 
 def _is_word(text: str) -> bool:

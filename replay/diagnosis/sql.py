@@ -26,6 +26,13 @@ _STARTS: Final = re.compile(
     rf"(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/)*(?:{'|'.join(sorted(_CHANGES | _READS | _WRAPPERS | _SESSION))})\b", re.I
 )
 _SYNTAX: Final = re.compile(r"[;*=(]|\b(?:from|into|table|view|schema|as)\b|select\s+\S+\s*$", re.IGNORECASE)
+_TYPES: Final = frozenset(
+    """
+    bigint bigserial bool boolean char character decimal double float int integer json jsonb numeric precision real
+    serial smallint text timestamp timestamptz uuid varchar
+    """.split()  # noqa: SIM905 a list would take a line a word
+)
+"""A table made with other types is the same table."""
 _KEYWORDS: Final = frozenset(
     """
     all and any as asc between by case cascade concurrently cross current date desc distinct do each else end exists
@@ -70,20 +77,27 @@ def statements_of(text: str) -> tuple[Statement, ...]:
     return tuple(statement for tokens in _split(text) if (statement := _statement(tokens)) is not None)
 
 
-def covered(wanted: Statement, others: Sequence[Statement]) -> bool:
-    """Whether other statements ask for what one asks for: one that reads by itself, those that change together."""
+def covered(wanted: Statement, others: Sequence[Statement], *, exactly: bool) -> bool:
+    """Whether other statements ask for what one asks for: one that reads by itself, those that change together.
+
+    Args:
+        wanted: the one.
+        others: that may ask for it.
+        exactly: whether they must have all of its names, literals and numbers, and not most of them.
+    """
     if not wanted.changes:
         return any(_reads_as_much(other, wanted) for other in others)
     verbs = {wanted.verb, "alter"} if wanted.verb == "create" else {wanted.verb}
     same = [other for other in others if other.verb in verbs and other.target == wanted.target]
     if all(other.verb != wanted.verb for other in same):
         return False
+    most = 1 if exactly else _MOST
     if wanted.verb == "create":
-        return _share(wanted.names, [other.names for other in same]) >= _MANY
+        return _share(wanted.names, [other.names for other in same]) >= (1 if exactly else _MANY)
     literals = _share(wanted.literals, [other.literals for other in same])
     if wanted.tables - {wanted.target}:
-        return literals >= _MOST
-    return literals == 1 and _share(wanted.numbers, [other.numbers for other in same]) >= _MOST
+        return literals >= most
+    return literals == 1 and _share(wanted.numbers, [other.numbers for other in same]) >= most
 
 
 def reads_of_the_same(wanted: Statement, others: Sequence[Statement]) -> bool:
@@ -130,7 +144,7 @@ def _statement(tokens: list[re.Match[str]]) -> Statement | None:
     own = {words[at + 1] for at in read} | {
         words[at - 1] if words[at + 1] == "(" else words[at + 1] for at, word in enumerate(words) if word == "as"
     }
-    ignored = _KEYWORDS | _CHANGES | _READS | own
+    ignored = _KEYWORDS | _TYPES | _CHANGES | _READS | own
     names = {at: word for at, word in enumerate(words) if word.isidentifier() and word not in ignored}
     numbers = ((words[at - 1], token["number"], words[at + 1]) for at, token in enumerate(tokens, 1) if token["number"])
     return Statement(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import mimetypes
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -15,20 +16,18 @@ from typing import Any, Final
 import anyio
 
 from replay.chat import ChatModel, LimitReachedError, Limits, ModelError, ModelSettings
-from replay.driving.progress_log import ProgressLog
 from replay.driving.protocols import PROTOCOLS, DriveProtocol, Ending, Work, prompt_version
-from replay.driving.session import Session
+from replay.driving.session import ProgressLog, Session
 from replay.driving.tools import OfferedTool, Toolbox, offered_tools
 from replay.errors import InputError, NoServerReachedError
 from replay.formats.task_list import TaskDescription
 from replay.interpreter import Fleet, Interpreter, Sandbox, ServerEvent
 from replay.recorder.assembly import assemble
-from replay.recorder.journal import Journal
-from replay.recorder.recording import Recording, RecordingInfo
+from replay.recorder.recording import Journal, Recording, RecordingInfo
 from replay.recorder.recording_store import RecordedEntries, partial_of
-from replay.records import ReportedResult, Task, Trajectory, Usage
+from replay.records import Call, ReportedResult, Step, Task, Trajectory, Usage, texts_of
 from replay.records.files import TrajectoryFile
-from replay.safety.filesystem import write_json
+from replay.safety.filesystem import write_atomically, write_json
 from replay.safety.redaction import Redactor
 
 _WORKSPACE: Final = "/workspace"
@@ -218,3 +217,47 @@ def finished(tasks: Sequence[DrivenTask]) -> Iterator[Trajectory]:
     for task in tasks:
         if task.target.exists():
             yield TrajectoryFile.model_validate_json(task.target.read_bytes())
+
+
+def write_m3_results(trajectories: Iterable[Trajectory], path: Path) -> None:
+    """Write the file, whole or not at all."""
+    records = [_record(trajectory) for trajectory in trajectories]
+    write_atomically(path, json.dumps(records, ensure_ascii=False, indent=1) + "\n", "replace", private=True)
+
+
+def _record(trajectory: Trajectory) -> dict[str, Any]:
+    usage = trajectory.usage
+    readable = [step for step in trajectory.steps if not _is_unreadable(step)]
+    tokens = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens} if usage else None
+    return {
+        "id": trajectory.id,
+        "model": trajectory.model,
+        "type": trajectory.task.type,
+        "image": list(trajectory.task.images) or None,
+        "question": trajectory.task.question,
+        "steps": [
+            {"step": number, "calls": [_call(call) for call in step.calls]} for number, step in enumerate(readable, 1)
+        ],
+        "dialogue": [{"prepare": step.text, "work": _work(step)} for step in trajectory.steps],
+        "final_reply": trajectory.final_reply,
+        **({"usage": tokens} if tokens else {}),
+    }
+
+
+def _is_unreadable(step: Step) -> bool:
+    return all(call.unreadable == "call" for call in step.calls)
+
+
+def _work(step: Step) -> dict[str, Any]:
+    """What a round of the dialogue called; one whose reply could not be read has no call, and its text."""
+    if _is_unreadable(step):
+        return {"tool_calls": [], "raw": step.calls[0].raw if step.calls else None}
+    return {"tool_calls": [_written(call) for call in step.calls]}
+
+
+def _written(call: Call) -> dict[str, Any]:
+    return {"name": call.name, "arguments": call.raw if call.unreadable == "arguments" else call.arguments}
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {**_written(call), "result": None if call.answer is None else "\n".join(texts_of(call.answer))}

@@ -1,4 +1,4 @@
-"""One task under way: asks the model, makes its calls in a sandbox, and records both."""
+"""One task under way: asks the model, makes its calls in a sandbox, records both, and keeps what was answered."""
 
 from __future__ import annotations
 
@@ -7,23 +7,58 @@ import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import anyio
+from pydantic import TypeAdapter
 
 from replay.chat import ChatModel, ChatReply
-from replay.driving.progress_log import ProgressLog
 from replay.driving.tools import OfferedTool, Toolbox
 from replay.interpreter import Fleet, Sandbox
-from replay.recorder.recording import Recording
-from replay.recorder.recording_session import to_response
+from replay.recorder.assembly import to_response
+from replay.recorder.recording import Journal, Recording, entry_of
 from replay.records import Answer, JsonObject, ToolResult, TransportFault, Usage, canonical, digest, texts_of
+from replay.safety.filesystem import open_regular
 from replay.safety.redaction import Redactor
 
+Kind: TypeAlias = Literal["reply", "answer"]
+_KINDS: Final[Mapping[Kind, TypeAdapter[Any]]] = {"reply": TypeAdapter(ChatReply), "answer": TypeAdapter(Answer)}
+"""The model's replies to requests, and the answers to its calls; each is counted by itself."""
 _NO_SUCH_TOOL: Final = -32602
 _MEDIA: Final = "media"
 _ENDINGS: Final = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/webp": "webp"}
+
+
+class ProgressLog:
+    """The replies and answers of a task, by their order; those of an earlier process come first.
+
+    Args:
+        path: of the file, which `close` removes where the task is finished.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._journal = Journal(path)
+        self._known: dict[tuple[str, int, str], Any] = {}
+        with open_regular(path) as file:
+            entries = [entry_of(line) for line in file if line.endswith(b"\n")]
+        for entry in filter(None, entries):
+            for kind in _KINDS.keys() & entry.keys():
+                value = _KINDS[kind].validate_python(entry[kind])
+                self._known[kind, int(entry["n"]), str(entry["digest"])] = value
+
+    def known(self, kind: Kind, number: int, digest: str) -> Any:
+        """The reply to request `number`, or the answer to call `number`; None where it was not this very one."""
+        return self._known.get((kind, number, digest))
+
+    def keep(self, kind: Kind, number: int, digest: str, value: ChatReply | Answer) -> None:
+        """Keep a reply or an answer."""
+        entry = {"n": number, "digest": digest, kind: _KINDS[kind].dump_python(value, mode="json")}
+        self._journal.append(entry)
+
+    def close(self, *, finished: bool) -> None:
+        """Let go of the file."""
+        self._journal.close(remove=finished)
 
 
 class WrittenCall(NamedTuple):

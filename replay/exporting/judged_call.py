@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -89,7 +90,4 @@ def judged_steps(stored: StoredTrajectory) -> Iterator[tuple[str | None, list[Ju
 
 def outcome_counts(stored: StoredTrajectory) -> dict[str, int]:
     """How many calls have each outcome."""
-    counts: dict[str, int] = {}
-    for call in stored.calls:
-        counts[str(call.verdict.outcome)] = counts.get(str(call.verdict.outcome), 0) + 1
-    return counts
+    return dict(Counter(str(call.verdict.outcome) for call in stored.calls))

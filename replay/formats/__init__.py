@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
+from replay.formats.document import Match, Reader
 from replay.formats.file_names import NO_MODEL, FileNames, proposed_pattern
-from replay.formats.reader import Match, Reader
 from replay.formats.readers import READERS
 from replay.formats.results_file import (
     FileSummary,

@@ -7,9 +7,8 @@ from typing import Any
 
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, identifier_of, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, of_server, result_with_flag, tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
 

@@ -10,17 +10,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document, Head
-from replay.formats.exported_details import details_in, with_details
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
-from replay.formats.harness_tools import is_own_tool
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
+    details_in,
     number_calls,
     reported_in,
     tool_definitions,
     usage_of,
+    with_details,
     written_call,
 )
 from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
@@ -28,6 +27,22 @@ from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult,
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
 _NEWEST = (1, 7)
+_OWN_TOOLS: dict[str, frozenset[str] | None] = {
+    "terminus": None,
+    "claude-code": None,
+    "openhands": frozenset({
+        "browser", "execute_bash", "execute_ipython_cell", "file_editor", "finish", "str_replace_editor",
+        "task_tracker", "terminal", "think",
+    }),
+    "codex": frozenset({
+        "apply_patch", "exec_command", "shell", "update_plan", "view_image", "web_search", "write_stdin",
+    }),
+    "gemini-cli": frozenset({
+        "glob", "google_web_search", "list_directory", "read_file", "read_many_files", "replace", "run_shell_command",
+        "save_memory", "search_file_content", "web_fetch", "write_file", "write_todos",
+    }),
+}  # fmt: skip
+"""By the beginning of an agent's name; None: all its tools that name no MCP server are its own."""
 
 
 class AtifReader:
@@ -46,13 +61,9 @@ class AtifReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an object, and behind it its embedded sub-agents."""
-        for element in document.records():
-            record = element.value
-            if not (isinstance(record, dict) and isinstance(record.get("steps"), list)):
-                document.leave(element)
-                continue
-            _note_version(document, record, element.place)
-            yield from _with_subagents(record, document, element.place, None)
+        for element in document.matching(lambda record: isinstance(object_in(record).get("steps"), list)):
+            _note_version(document, element.value, element.place)
+            yield from _with_subagents(element.value, document, element.place, None)
 
 
 def _note_version(document: Document, record: JsonObject, place: str) -> None:
@@ -153,10 +164,17 @@ def _call(written: JsonObject, answer: Answer | None, started: float | None, age
     redacted = call.unreadable == "arguments"  # the specification wants an object: what is not one, a tool put there
     return call.model_copy(
         update={
-            "local": redacted or (call.server is None and is_own_tool(agent, call.name or "")),
+            "local": redacted or (call.server is None and _is_own_tool(agent, call.name or "")),
             "unreadable": None if redacted else call.unreadable,
         }
     )
+
+
+def _is_own_tool(agent: str, tool: str) -> bool:
+    """Whether a tool without a server is built into one of the coding agents whose trajectories Harbor writes."""
+    name = agent.casefold().replace("_", "-").replace(" ", "-")
+    tools = next((tools for prefix, tools in _OWN_TOOLS.items() if name.startswith(prefix)), frozenset())
+    return tools is None or tool in tools
 
 
 def _results(step: JsonObject) -> list[JsonObject]:

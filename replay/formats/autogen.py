@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, opened, text_of
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import build_call, json_text_call, labels_of, result_with_flag
+from replay.formats.record_builders import build_call, function_call, labels_of, result_with_flag
 from replay.formats.times import seconds_between
 from replay.records import JsonObject, Task, Trajectory
 
@@ -115,8 +114,7 @@ def _log_of(messages: list[JsonObject]) -> CallLog:
         elif isinstance(content, list) and any("arguments" in each for each in objects(content)):
             log.say(text_of(message.get("thought")))
             for written in objects(content):
-                call = json_text_call(written.get("name"), written.get("arguments"), id=text_of(written.get("id")))
-                log.add(call.model_copy(update={"started": seconds_between(log.started_at, moment)}), number)
+                log.add(function_call(written, started=seconds_between(log.started_at, moment)), number)
         else:
             _read_text(message, joined_text(content) or "", log, number)
     return log

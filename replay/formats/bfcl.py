@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import identifier_of, joined_text, objects, whole_number
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, build_call, json_text_call, usage_of
 from replay.records import Call, Trajectory
 
@@ -36,10 +35,7 @@ class BfclReader:
         """One a test."""
         parts = Path(document.path).parts
         model = parts[parts.index("result") + 1] if "result" in parts[:-2] else None  # the folder under `result/`
-        for element in document.records():
-            if not _is_result(element.value):
-                document.leave(element)
-                continue
+        for element in document.matching(_is_result):
             record, log = element.value, CallLog()
             log.model = model
             if isinstance(record.get("inference_log"), list):

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element, Head
+from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, nested_lines, text_of, to_json
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, result_with_flag, summed_usage
 from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, ParentCall, Trajectory, Usage

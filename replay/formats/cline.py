@@ -13,9 +13,8 @@ from typing import Any
 
 from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import joined_text, object_in, objects, opened, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, error_answer, json_text_call, of_server
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, TextAnswer, Trajectory

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, joined_text, nested_lines, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     build_call,
     json_text_call,

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element, Head
+from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, json_text_call, result_with_flag
 from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
@@ -44,10 +43,7 @@ class CopilotCliReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
         session: _Session | None = None
-        for element in document.records():
-            if not _is_event(element.value):
-                document.leave(element)
-                continue
+        for element in document.matching(_is_event):
             if session is None or (element.value["type"] == "session.start" and session.id is not None):
                 if session:
                     yield session.trajectory(document)

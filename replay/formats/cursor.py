@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     build_call,
     error_answer,
@@ -49,17 +48,18 @@ class CursorReader:
         """One a session."""
         sessions: dict[str | None, _Session] = {}
         current: str | None = None
-        for element in document.records():
+        for element in document.matching(_is_line):
             line = element.value
-            if not isinstance(line, dict) or not (isinstance(line.get("type"), str) or _is_transcript_line(line)):
-                document.leave(element)
-                continue
             current = text_of(line.get("session_id")) or current
             if current not in sessions:
                 sessions[current] = _Session(element.place)
             sessions[current].read(line)
         for identifier, session in sessions.items():
             yield session.log.trajectory(document, self.name, session.place, identifier, usage=session.usage)
+
+
+def _is_line(line: Any) -> bool:
+    return isinstance(object_in(line).get("type"), str) or _is_transcript_line(line)
 
 
 def _is_call(line: Any) -> bool:

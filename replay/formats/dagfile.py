@@ -10,8 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Head
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.records import Trajectory
 from replay.records.files import TRAJECTORY_FORMAT, TRAJECTORY_VERSION, TrajectoryFile, migrate_document
 

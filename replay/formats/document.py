@@ -1,20 +1,24 @@
-"""A results file as its readers see it: its beginning, to tell its format by, and its records one after the other."""
+"""A results file as its readers see it: its beginning, to tell its format by, and its records one after the other.
+
+At the end, what a reader is: one file of this package for each format, listed in `READERS`.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, Protocol
 
 from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import GZIP, IN_AN_ARCHIVE, ZIP, InputFile, is_tar
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
+from replay.records import Trajectory
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -265,6 +269,14 @@ class Document:
         """
         return self._wanted(open_containers=False)
 
+    def matching(self, is_own: Callable[[Any], bool]) -> Iterator[Element]:
+        """The `records` that are of the reader's format; the others are left to other readers."""
+        for element in self.records():
+            if is_own(element.value):
+                yield element
+            else:
+                self.leave(element)
+
     def elements(self) -> Iterator[Element]:
         """As `records`, and where the file is one object, the records in it by id or under a container key.
 
@@ -427,3 +439,45 @@ def _line(text: str, position: int) -> int:
 
 def _line_and_column(text: str, position: int) -> str:
     return f"line {_line(text, position)}, column {position - text.rfind(chr(10), 0, position)}"
+
+
+@dataclass(frozen=True)
+class Match:
+    """How sure a reader is that a file is of its format."""
+
+    certainty: float
+    """From 0 (not mine) to 1 (a stamp says so). Below 0.5 the user is told of the doubt; 0.9 is a shape that no other
+    format has; 0.6 one that is usual in this format but might be another's."""
+    why: str = ""
+    """What was seen, in a few words: `lines with "sessionId" and "message"`."""
+
+
+NO_MATCH = Match(0.0)
+
+READER_FAULTS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a reader may trip over in a file that is not what it seemed: an error of that file, which ends no run."""
+
+
+class Reader(Protocol):
+    """Reads one format."""
+
+    name: str
+    """As `--list` and `source.format` show it: `claude-code`."""
+    title: str
+    """For people: `Claude Code sessions`."""
+    expected_shape: str
+    """What it takes to recognise the format, in words, for the message about a file of an unknown format."""
+
+    def sniff(self, head: Head) -> Match:
+        """How sure it is that the file is of this format, from its first kilobytes. Never raises."""
+
+    def trajectories(self, document: Document) -> Iterator[Trajectory]:
+        """The trajectories, one after the other, in the order of the file, duplicates and all.
+
+        It is called twice on one file (to look it through, then to read it) and gives the same both times. What it
+        does not read it says: `document.leave(element)` for a record that is not of this format (another reader may
+        have it), `document.note(...)` for anything else. A file without calls is a trajectory without steps.
+
+        Raises:
+            FormatError: something that is not what the format says, so that reading on would be guessing.
+        """

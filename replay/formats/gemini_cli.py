@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_object, first_of, joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, result_with_flag
 from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory

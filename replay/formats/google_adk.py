@@ -11,14 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
-from replay.formats.harness_tools import ADK
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, error_answer, written_call
 from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, JsonObject, Trajectory
 
+ADK = frozenset({
+    "adk_request_confirmation", "adk_request_credential", "adk_request_input", "exit_loop", "get_user_choice",
+    "google_search", "load_artifacts", "load_memory", "set_model_response", "transfer_to_agent",
+    "transfer_to_other_agent", "url_context", "vertex_ai_search",
+})  # fmt: skip
+"""The tools that ADK brings: no MCP server is asked for them."""
 _OLD_TURN = frozenset({"query", "expected_tool_use"})
 _MARKS = ("app_name", "appName", "user_id", "userId", "past_events", "pastEvents", "last_update_time", "lastUpdateTime")
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, build_call, error_answer, usage_of
 from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from replay.errors import FormatError, install_command
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, paragraphs, text_of
-from replay.formats.harness_tools import INSPECT
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
     build_call,
@@ -39,6 +37,12 @@ from replay.records import Answer, Call, JsonObject, ReportedResult, Task, TextA
 if TYPE_CHECKING:
     from types import ModuleType
 
+_OWN_TOOLS = frozenset({
+    "bash", "bash_session", "code_execution", "computer", "memory", "python", "skill", "submit", "text_editor",
+    "think", "update_plan", "web_browser_back", "web_browser_click", "web_browser_forward", "web_browser_go",
+    "web_browser_refresh", "web_browser_scroll", "web_browser_type", "web_browser_type_submit", "web_search",
+})  # fmt: skip
+"""The standard tools of Inspect, and the `submit` of its agents."""
 _PARSE_ERROR = re.compile(r"Error parsing the following tool call arguments:\n\n(.*)\n\nError details:", re.DOTALL)
 _INTERRUPTIONS = frozenset({"approval", "limit"})
 """Errors of a tool message that say that the call was stopped, not that it failed."""
@@ -78,10 +82,7 @@ class InspectReader:
                 place = f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json"
                 yield _trajectory(sample, header, place, document)
             return
-        for element in document.records():
-            if not (isinstance(element.value, dict) and "eval" in element.value):
-                document.leave(element)
-                continue
+        for element in document.matching(lambda record: "eval" in object_in(record)):
             _note_version(document, element.value)
             for index, sample in enumerate(objects(element.value.get("samples"))):
                 yield _trajectory(sample, element.value, f"{element.place}.samples[{index}]", document)
@@ -210,7 +211,7 @@ def _call(written: JsonObject, times: Times, start: float | None) -> Call:
     }
     if text_of(written.get("parse_error")):
         return _unparsed(written, fields)
-    local = isinstance(name, str) and (name in INSPECT or name.startswith("transfer_to_"))
+    local = isinstance(name, str) and (name in _OWN_TOOLS or name.startswith("transfer_to_"))
     return with_mcp_server(written_call(name, written.get("arguments"), local=local, **fields))
 
 

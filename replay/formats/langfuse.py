@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document, Head
+from replay.formats import genai
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     as_number,
     as_object,
@@ -19,17 +20,7 @@ from replay.formats.fields import (
     text_of,
     to_json,
 )
-from replay.formats.genai import (
-    call_arguments,
-    call_id,
-    call_result,
-    is_tool_span,
-    output_tools,
-    tool_name,
-    undecorated,
-)
-from replay.formats.harness_tools import ADK
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.google_adk import ADK
 from replay.formats.record_builders import (
     number_calls,
     summed_usage,
@@ -39,9 +30,8 @@ from replay.formats.record_builders import (
     with_mcp_server,
     written_call,
 )
-from replay.formats.spans import Span, attributes_of
+from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.formats.times import iso_time, seconds_of
-from replay.formats.trace_steps import Timed, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")
@@ -165,7 +155,7 @@ def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Ste
 
 def _without_final_answer(steps: list[Step], generations: list[JsonObject], output: Any) -> Iterator[Step]:
     """The steps without the call by which a model gave its final answer the shape that was asked for."""
-    for_output = {name for item in generations for name in output_tools(_span(item))}
+    for_output = {name for item in generations for name in genai.output_tools(_span(item))}
     reply = opened(_as_text(output))
     for step in steps:
         calls = [call for call in step.calls if call.name not in for_output and not is_final_answer(call, reply)]
@@ -177,7 +167,7 @@ def _without_final_answer(steps: list[Step], generations: list[JsonObject], outp
 
 def _is_tool(observation: JsonObject) -> bool:
     """Whether an observation is a tool's, by its attributes or because a ToolMessage came out of it."""
-    return is_tool_span(_span(observation)) or tool_message(observation.get("output")) is not None
+    return genai.is_tool_span(_span(observation)) or tool_message(observation.get("output")) is not None
 
 
 def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
@@ -231,12 +221,12 @@ def _span(observation: JsonObject) -> Span:
 
 def _call(observation: JsonObject) -> Call:
     span = _span(observation)
-    name = tool_name(span) or undecorated(span.name)
+    name = genai.tool_name(span) or genai.undecorated(span.name)
     given, came_back = opened_repr(observation.get("input")), observation.get("output")
-    arguments = _arguments(given) if given is not None else call_arguments(span)
-    result = call_result(span) if came_back is None else came_back
+    arguments = _arguments(given) if given is not None else genai.call_arguments(span)
+    result = genai.call_result(span) if came_back is None else came_back
     failure = (span.message or "the observation has the level ERROR") if span.failed else None
-    identifier = call_id(span) or identifier_of((tool_message(came_back) or {}).get("tool_call_id"))
+    identifier = genai.call_id(span) or identifier_of((tool_message(came_back) or {}).get("tool_call_id"))
     call = written_call(name, arguments, id=identifier, answer=recorded(result, failure))
     return with_mcp_server(call.model_copy(update={"local": name in ADK}))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     first_of,
     identifier_of,
@@ -18,10 +18,9 @@ from replay.formats.fields import (
     to_json,
 )
 from replay.formats.langfuse import calls_in, tool_messages
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import number_calls, tool_message, total_usage, usage_in, written_call
+from replay.formats.spans import Timed, calls_without_spans, recorded, steps_of
 from replay.formats.times import iso_time, seconds_of
-from replay.formats.trace_steps import Timed, calls_without_spans, recorded, steps_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 RUN_TYPES = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Element, Head
+from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, to_json
 from replay.formats.openai_chat import is_unparsed_call
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, labels_of, number_calls, recorded_answer, reported_of, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 

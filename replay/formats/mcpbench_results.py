@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_object, first_of, identifier_of, object_in, objects, text_of
-from replay.formats.harness_tools import ADK
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.google_adk import ADK
 from replay.formats.record_builders import answer_of, error_answer, labels_of, number_calls, usage_of, written_call
 from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory

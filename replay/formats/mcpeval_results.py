@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.openai_chat import conversation_steps
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import number_calls, written_call
 from replay.records import JsonObject, ReportedResult, Source, Step, Task, Trajectory
 

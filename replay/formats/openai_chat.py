@@ -12,9 +12,8 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.api_envelopes import without_envelope
-from replay.formats.document import Document, Element, Head
+from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, first_of, joined_text, objects, opened, paragraphs, text_of, to_json
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     json_text_call,
     labels_of,

@@ -7,9 +7,8 @@ from typing import Any
 
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, joined_text, object_in, objects, opened, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     json_text_call,
     of_server,

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import build_call, of_server, result_with_flag
 from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, ParentCall, Trajectory

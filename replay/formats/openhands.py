@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import (
     answer_of,
     error_answer,
+    function_call,
     json_text_call,
     result_with_flag,
     tool_definitions,
@@ -186,8 +186,7 @@ def _call_of_action(event: JsonObject, about: JsonObject, response: JsonObject) 
     choices = objects(response.get("choices"))
     for written in objects(object_in(choices[0], "message").get("tool_calls")) if choices else []:
         if written.get("id") == about.get("tool_call_id"):
-            function = object_in(written, "function")
-            return json_text_call(function.get("name"), function.get("arguments"), local=local)
+            return function_call(written, local=local)
     if not local:
         return json_text_call(args.get("name"), args.get("arguments") or {})
     kept = {key: value for key, value in args.items() if key not in _ABOUT_THE_CALL}

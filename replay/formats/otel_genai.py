@@ -7,40 +7,34 @@ from dataclasses import replace
 from typing import Any
 
 from replay.errors import FormatError
-from replay.formats.document import Document, Head
-from replay.formats.exported_details import TASK, details_in_attributes, with_details
+from replay.formats import genai
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
-from replay.formats.genai import (
-    answers_in_request,
-    call_arguments,
-    call_id,
-    call_result,
-    calls_in_reply,
-    is_genai,
-    is_model_span,
-    is_tool_span,
-    offered_tools,
-    output_tools,
-    question_in,
-    span_model,
-    span_usage,
-    text_in_reply,
-    tool_failure,
-    tool_name,
-)
-from replay.formats.harness_tools import ADK
-from replay.formats.reader import NO_MATCH, Match
+from replay.formats.google_adk import ADK
+from replay.formats.record_builders import TASK_ATTRIBUTE as TASK
 from replay.formats.record_builders import (
     answer_of,
+    details_in_attributes,
     number_calls,
     reported_in,
     total_usage,
+    with_details,
     with_mcp_server,
     written_call,
 )
-from replay.formats.spans import RESOURCE_KEYS, Span, log_events_of, spans_of
+from replay.formats.spans import (
+    RESOURCE_KEYS,
+    Span,
+    Timed,
+    Written,
+    calls_without_spans,
+    log_events_of,
+    pair_with_spans,
+    recorded,
+    spans_of,
+    steps_of,
+)
 from replay.formats.times import iso_time
-from replay.formats.trace_steps import Timed, Written, calls_without_spans, pair_with_spans, recorded, steps_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})
@@ -60,7 +54,7 @@ class OtelReader:
     def sniff(self, head: Head) -> Match:
         """Spans, and one of them that speaks of a model, an agent or a tool; it may stand behind the head."""
         spans = [span for record in head.records for span in spans_of(record)]
-        if any(is_genai(span) for span in spans):
+        if any(genai.is_genai(span) for span in spans):
             return Match(0.95, "spans with gen_ai attributes")
         shaped = any(isinstance(record, dict) and _has_span_keys(record) for record in head.records)
         if not (spans or shaped):
@@ -80,7 +74,7 @@ class OtelReader:
                 traces.setdefault(span.trace, []).append(span)
             for identifier, event in events:
                 logged.setdefault(identifier, []).append(event)
-        kept = {trace: spans for trace, spans in traces.items() if any(map(is_genai, spans))}
+        kept = {trace: spans for trace, spans in traces.items() if any(map(genai.is_genai, spans))}
         if not kept:
             raise FormatError(document.path, 'these spans have no "gen_ai.operation.name": no agent wrote them')
         if len(kept) < len(traces):
@@ -103,27 +97,27 @@ class _Trace:
     def __init__(self, spans: list[Span]) -> None:
         self._by_id = {span.id: span for span in spans}
         ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
-        self._models = [span for span in ordered if is_model_span(span)]
+        self._models = [span for span in ordered if genai.is_model_span(span)]
         self._ordered = ordered
-        self._for_output = frozenset(name for span in self._models for name in output_tools(span))
-        tools = [span for span in ordered if is_tool_span(span) and tool_name(span)]
-        self._tools = self._once([span for span in tools if tool_name(span) not in self._for_output])
+        self._for_output = frozenset(name for span in self._models for name in genai.output_tools(span))
+        tools = [span for span in ordered if genai.is_tool_span(span) and genai.tool_name(span)]
+        self._tools = self._once([span for span in tools if genai.tool_name(span) not in self._for_output])
         self._with_agents = {
             ancestor.id
             for span in ordered
             if str(span.attributes.get("gen_ai.operation.name")) in {"invoke_agent", "create_agent"}
             for ancestor in self._ancestors(span)
-            if is_tool_span(ancestor)
+            if genai.is_tool_span(ancestor)
         }
-        self._answers = {key: answer for span in self._models for key, answer in answers_in_request(span)}
+        self._answers = {key: answer for span in self._models for key, answer in genai.answers_in_request(span)}
         self._start = next((span.start for span in ordered if span.start is not None), None)
 
     def trajectory(self, identifier: str, document: Document) -> Trajectory:
         """What the spans say, in the order of their start."""
-        model = next((name for span in (*self._models, *self._ordered) if (name := span_model(span))), None)
-        question = next((text for span in self._models if (text := question_in(span))), None)
+        model = next((name for span in (*self._models, *self._ordered) if (name := genai.span_model(span))), None)
+        question = next((text for span in self._models if (text := genai.question_in(span))), None)
         own = next((task for span in self._ordered if (task := as_object(opened(span.attributes.get(TASK))))), None)
-        outermost = [span for span in self._models if not any(map(is_model_span, self._ancestors(span)))]
+        outermost = [span for span in self._models if not any(map(genai.is_model_span, self._ancestors(span)))]
         return Trajectory(
             id=text_of((own or {}).get("id")) or identifier,
             model=model or document.model_name,
@@ -131,17 +125,17 @@ class _Trace:
             source=Source(file=document.path, format=OtelReader.name, position=f"trace {identifier}"),
             steps=number_calls(self._steps()),
             final_reply=self._final_reply(),
-            usage=total_usage(span_usage(span) for span in outermost),
-            tools=tuple({tool.name: tool for span in self._models for tool in offered_tools(span)}.values()),
+            usage=total_usage(genai.span_usage(span) for span in outermost),
+            tools=tuple({tool.name: tool for span in self._models for tool in genai.offered_tools(span)}.values()),
             reported=None if own is None else reported_in(own),
             started_at=iso_time(self._start) if own is None else text_of(own.get("started_at")),
         )
 
     def _steps(self) -> list[Step]:
         if not self._tools:
-            replies = ((self._calls_in_reply(span), span_usage(span)) for span in self._models)
+            replies = ((self._calls_in_reply(span), genai.span_usage(span)) for span in self._models)
             return calls_without_spans(replies, self._answers)
-        tools = [(call_id(span), tool_name(span), call_arguments(span)) for span in self._tools]
+        tools = [(genai.call_id(span), genai.tool_name(span), genai.call_arguments(span)) for span in self._tools]
         pairs, left = pair_with_spans(tools, self._written())
         ran = [
             Timed(
@@ -153,12 +147,12 @@ class _Trace:
             for span, pair in zip(self._tools, pairs, strict=True)
         ]
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
-        replied = (Timed(span.start, span.end, None, span_usage(span)) for span in self._models)
+        replied = (Timed(span.start, span.end, None, genai.span_usage(span)) for span in self._models)
         return steps_of([*replied, *ran, *not_run])
 
     def _calls_in_reply(self, span: Span) -> list[JsonObject]:
         """What a model called; a final answer in the shape of a call is none."""
-        return [call for call in calls_in_reply(span) if call.get("name") not in self._for_output]
+        return [call for call in genai.calls_in_reply(span) if call.get("name") not in self._for_output]
 
     def _written(self) -> Iterator[Written]:
         for span in self._models:
@@ -167,12 +161,12 @@ class _Trace:
 
     def _call(self, span: Span, written: Written | None) -> Call:
         """The call of a tool's span; what the span leaves out or empty stands in the model's messages."""
-        identifier, name = call_id(span), tool_name(span)
-        arguments, result = call_arguments(span), call_result(span)
+        identifier, name = genai.call_id(span), genai.tool_name(span)
+        arguments, result = genai.call_arguments(span), genai.call_result(span)
         if written is not None:
             arguments = arguments if opened(arguments) not in _EMPTY else written.arguments
             result = result if opened(result) not in _EMPTY else self._answers.get(written.id or "", result)
-        answer = recorded(result, tool_failure(span))
+        answer = recorded(result, genai.tool_failure(span))
         call = with_mcp_server(written_call(name, arguments, id=identifier, answer=answer))
         own = details_in_attributes(span.attributes)
         if own is not None:
@@ -195,7 +189,7 @@ class _Trace:
         return [
             span
             for span in tools
-            if not any(is_tool_span(outer) and _same_call(outer, span) for outer in self._ancestors(span))
+            if not any(genai.is_tool_span(outer) and _same_call(outer, span) for outer in self._ancestors(span))
         ]
 
     def _ancestors(self, span: Span) -> Iterator[Span]:
@@ -209,13 +203,13 @@ class _Trace:
         last = self._models[-1] if self._models else None
         if last is None or self._calls_in_reply(last):
             return None
-        shaped = next((to_json(opened(call.get("arguments"))) for call in calls_in_reply(last)), None)
-        return shaped or text_in_reply(last)
+        shaped = next((to_json(opened(call.get("arguments"))) for call in genai.calls_in_reply(last)), None)
+        return shaped or genai.text_in_reply(last)
 
 
 def _same_call(outer: Span, inner: Span) -> bool:
-    if tool_name(outer) != tool_name(inner):
+    if genai.tool_name(outer) != genai.tool_name(inner):
         return False
-    ids = {call_id(outer), call_id(inner)} - {None}
-    arguments = [value for value in (call_arguments(outer), call_arguments(inner)) if value is not None]
+    ids = {genai.call_id(outer), genai.call_id(inner)} - {None}
+    arguments = [value for value in (genai.call_arguments(outer), genai.call_arguments(inner)) if value is not None]
     return len(ids) < 2 and (len(arguments) < 2 or arguments[0] == arguments[1])

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import joined_text, object_in, objects, text_of
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import json_text_call, result_with_flag
+from replay.formats.record_builders import function_call, result_with_flag
 from replay.formats.times import iso_time, seconds_between, seconds_of
-from replay.records import Call, JsonObject, Trajectory
+from replay.records import JsonObject, Trajectory
 
 _ANSWER_ROLES = ("toolResult", "tool")
 
@@ -41,11 +40,8 @@ class PiReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session."""
         session: _Session | None = None
-        for element in document.records():
+        for element in document.matching(lambda record: isinstance(object_in(record).get("type"), str)):
             value = element.value
-            if not isinstance(value, dict) or not isinstance(value.get("type"), str):
-                document.leave(element)
-                continue
             if session is None or _is_header(value):
                 if session is not None:
                     yield session.trajectory(document)
@@ -110,9 +106,4 @@ class _Session:
         log.say(text)
         blocks = [block for block in objects(message.get("content")) if block.get("type") == "toolCall"]
         for written in (*blocks, *objects(message.get("toolCalls"))):
-            log.add(_call(written).model_copy(update={"started": started}), id(message), model=model)
-
-
-def _call(written: JsonObject) -> Call:
-    body = object_in(written, "function") or written
-    return json_text_call(body.get("name"), body.get("arguments"), id=text_of(written.get("id")), local=True)
+            log.add(function_call(written, local=True, started=started), id(message), model=model)

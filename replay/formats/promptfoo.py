@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, first_of, joined_text, object_in, objects, opened, text_of, to_json
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import result_with_flag, usage_of, written_call
 from replay.records import Call, JsonObject, ReportedResult, Task, Trajectory
 

@@ -13,7 +13,7 @@ from replay.formats.codex import CodexReader
 from replay.formats.copilot_cli import CopilotCliReader
 from replay.formats.cursor import CursorReader
 from replay.formats.dagfile import DagFileReader
-from replay.formats.document import Head
+from replay.formats.document import NO_MATCH, READER_FAULTS, Head, Match, Reader
 from replay.formats.gemini_cli import GeminiCliReader
 from replay.formats.google_adk import GoogleAdkReader
 from replay.formats.goose import GooseReader
@@ -31,7 +31,6 @@ from replay.formats.openhands import OpenHandsReader
 from replay.formats.otel_genai import OtelReader
 from replay.formats.pi import PiReader
 from replay.formats.promptfoo import PromptfooReader
-from replay.formats.reader import NO_MATCH, READER_FAULTS, Match, Reader
 from replay.formats.smolagents import SmolagentsReader
 from replay.formats.swe_agent import SweAgentReader
 from replay.formats.tau_bench import TauBenchReader

@@ -1,4 +1,7 @@
-"""From the fields of recordings to calls, answers, steps, tokens, and what is said of a task; used by every reader."""
+"""From the fields of recordings to calls, answers, steps, tokens, and what is said of a task; used by every reader.
+
+Also what our own exporters put into other formats, where those have no field for it, and how it is read back.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from replay.formats.fields import (
     MISSING,
+    as_number,
     as_object,
     first_of,
     identifier_of,
@@ -20,7 +24,8 @@ from replay.formats.fields import (
     whole_number,
 )
 from replay.json_values import bounded, is_too_deep, json_text, json_value, parse_json
-from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Usage
+from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Trajectory, Usage
+from replay.records.answer import texts_of
 from replay.records.trajectory import ReportedResult
 
 _R = TypeVar("_R", bound=Record)
@@ -76,6 +81,12 @@ def json_text_call(name: Any, text: Any, **fields: Any) -> Call:
     if call.unreadable == "name":
         return call
     return call.model_copy(update={"arguments": None, "unreadable": "arguments", "raw": text})
+
+
+def function_call(written: JsonObject, **fields: Any) -> Call:
+    """A call as OpenAI writes it, `{id, function: {name, arguments}}`, or without the object around the last two."""
+    body = object_in(written, "function") or written
+    return json_text_call(body.get("name"), body.get("arguments"), id=text_of(written.get("id")), **fields)
 
 
 def result_with_flag(content: Any, is_error: Any) -> Answer | None:
@@ -326,3 +337,48 @@ def labels_of(record: JsonObject) -> dict[str, str] | None:
 def _number(value: Any) -> float | None:
     given = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return float(value) if given else None
+
+
+_PREFIX = "replay."
+
+
+TASK_ATTRIBUTE = f"{_PREFIX}task"
+"""The attribute of a span that holds what is known of the task."""
+
+
+def task_details(record: Trajectory) -> JsonObject:
+    """What is written of a task: whether it passed, its score, and when it began."""
+    reported = record.reported and record.reported.model_dump(mode="json", exclude_none=True)
+    fields = {"reported": reported, "started_at": record.started_at}
+    return {name: value for name, value in fields.items() if value}
+
+
+def details_in(extra: Any) -> JsonObject | None:
+    """The details of a call or a task in an `extra` of ATIF; None where another tool wrote it."""
+    return as_object(object_in(extra).get("replay"))
+
+
+def details_in_attributes(attributes: JsonObject) -> JsonObject | None:
+    """The details in the attributes of a span; None where another tool wrote it."""
+    found = {key.removeprefix(_PREFIX): value for key, value in attributes.items() if key.startswith(_PREFIX)}
+    return found if "position" in found else None
+
+
+def with_details(call: Call, details: JsonObject) -> Call:
+    """The call as it was before it was exported."""
+    raw, unreadable = text_of(details.get("raw")), details.get("unreadable")
+    changes: JsonObject = {
+        "local": details.get("local") is True,
+        "interrupted": details.get("interrupted") is True,
+        "started": as_number(details.get("started")),
+        "seconds": as_number(details.get("seconds")),
+        **of_server(details.get("server"), details.get("tool")),
+    }
+    if unreadable in {"call", "name", "arguments"} if isinstance(unreadable, str) else raw is not None:
+        changes |= {"unreadable": text_of(unreadable), "raw": raw}
+        changes |= {"arguments": None} if unreadable != "name" else {}
+        changes |= {"name": None} if unreadable in {"call", "name"} else {}
+    if isinstance(details.get("is_error"), bool) and call.answer is not None:
+        blocks = tuple({"type": "text", "text": text} for text in texts_of(call.answer))
+        changes["answer"] = ToolResult(content=blocks, is_error=details["is_error"])
+    return call.model_copy(update=changes)

@@ -13,10 +13,9 @@ from typing import NamedTuple, TypeVar, cast
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
 from replay.formats.claude_code import ClaudeCodeReader
-from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, Document, Head, head_of
+from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, READER_FAULTS, Document, Head, Reader, head_of
 from replay.formats.file_names import FileNames
 from replay.formats.not_read import finding, product_of, signs_of_calls
-from replay.formats.reader import READER_FAULTS, Reader
 from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
 from replay.formats.sources import InputFile
@@ -356,3 +355,33 @@ def _duplicates(path: str, slots: list[_Slot]) -> Iterator[str]:
     duplicates = [identifier for identifier, count in counts.items() if count > 1]
     if duplicates:
         yield f"{path}: {len(duplicates)} duplicate ids, the last one stands: {', '.join(duplicates)}"
+
+
+class RepeatedCalls:
+    """Counts the calls that several files hold; the order of the files does not matter."""
+
+    def __init__(self) -> None:
+        self._first_file: dict[str, str] = {}
+        """By the id of a call."""
+        self._files: set[str] = set()
+        self._calls = self._repeated = 0
+
+    def note(self, file: FileSummary) -> None:
+        """Take note of a file that was looked through."""
+        own = set(file.call_ids)
+        self._calls += len(own)
+        for identifier in own:
+            first = self._first_file.setdefault(identifier, file.path)
+            if first != file.path:
+                self._repeated += 1
+                self._files |= {first, file.path}
+
+    def sentence(self) -> str | None:
+        """What to tell of them; None where no call is repeated."""
+        if not self._repeated:
+            return None
+        distinct, files = self._calls - self._repeated, len(self._files)
+        return (
+            f"{self._repeated:,} of {self._calls:,} calls repeat calls of other files ({files:,} files share some), as "
+            f"sessions do that were resumed or forked: they are counted in each, and {distinct:,} are distinct"
+        )

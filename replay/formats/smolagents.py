@@ -14,9 +14,8 @@ from itertools import islice
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Element, Head
+from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import as_number, first_of, identifier_of, joined_text, object_in, objects, opened, text_of
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import answer_of, build_call, error_answer, text_call
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory

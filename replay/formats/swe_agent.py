@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, joined_text, object_in, objects, opened, text_of
-from replay.formats.reader import NO_MATCH, Match
-from replay.formats.record_builders import answer_of, build_call, json_text_call
+from replay.formats.record_builders import answer_of, build_call, function_call
 from replay.records import Call, JsonObject, Trajectory
 
 _FENCED = re.compile(r"```(?:mswea_bash_command|bash)\s*\n(.*?)\n```", re.DOTALL)
@@ -94,7 +93,7 @@ def _read_steps(record: JsonObject, log: CallLog) -> None:
         log.say(text_of(step.get("thought")) or text_of(step.get("response")))
         if not action.strip():
             continue  # the reply had no action in it, and the model was asked again
-        calls = [_written(call) for call in called.get(action, [])] or [
+        calls = [function_call(call, local=True) for call in called.get(action, [])] or [
             build_call(_SHELL, {"command": action}, local=True)
         ]
         seconds = as_number(step.get("execution_time"))
@@ -102,11 +101,6 @@ def _read_steps(record: JsonObject, log: CallLog) -> None:
         for call in calls:
             log.add(call, number, model=log.model)
             log.answer(call.id, answer_of(step["observation"]), name=call.name, seconds=seconds)
-
-
-def _written(call: JsonObject) -> Call:
-    function = object_in(call, "function")
-    return json_text_call(function.get("name"), function.get("arguments"), id=text_of(call.get("id")), local=True)
 
 
 def _read_messages(messages: list[JsonObject], log: CallLog) -> None:
@@ -132,7 +126,7 @@ def _read_messages(messages: list[JsonObject], log: CallLog) -> None:
 
 def _mini_calls(message: JsonObject, extra: JsonObject) -> list[Call]:
     """What the model called, what the harness took out of its text, or the command between fences."""
-    written = [_written(call) for call in objects(message.get("tool_calls"))]
+    written = [function_call(call, local=True) for call in objects(message.get("tool_calls"))]
     if written:
         return written
     actions = objects(extra.get("actions"))

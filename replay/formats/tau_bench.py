@@ -11,10 +11,9 @@ from typing import Any
 
 from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
-from replay.formats.document import Document, Head
+from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
 from replay.formats.openai_chat import conversation_steps, user_text
-from replay.formats.reader import NO_MATCH, Match
 from replay.formats.record_builders import json_text_call, labels_of, number_calls, result_with_flag
 from replay.formats.times import seconds_between
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory

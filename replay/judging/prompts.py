@@ -1,9 +1,10 @@
-"""The prompts of judges: files of our own wording in `prompts/`, filled in for one task run."""
+"""The prompts of judges: files of our own wording in `prompts/`, filled in for one task run as a judge reads it."""
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -13,12 +14,15 @@ import yaml
 from pydantic import Field
 
 from replay.formats.task_list import TaskDescription
-from replay.judging.transcript import step_texts, tool_lines
-from replay.records import Trajectory, digest
+from replay.records import Call, Trajectory, digest, texts_of
 from replay.records.base import Record
 from replay.records.rating import Protocol
 from replay.records.server import Tool
+from replay.safety.text import cut
 
+_MAX_ARGUMENTS: Final = 600
+_MAX_ANSWER: Final = 1_200
+_MAX_DESCRIPTION: Final = 160
 PROMPTS_OF: Final[Mapping[Protocol, tuple[str, ...]]] = {
     "m3": ("m3-completion", "m3-grounding"),
     "mcpbench": ("mcpbench",),
@@ -164,3 +168,35 @@ def _shape(prompt: Prompt, dimensions: Sequence[str]) -> str:
         for part in ([f'"{name}_reasoning": "<why>"'] if prompt.reasons else []) + [f'"{name}": {number}']
     ]
     return "{" + ", ".join(fields) + "}"
+
+
+def step_texts(trajectory: Trajectory, letter: str) -> str:
+    """The steps, numbered with a letter: `P1: ...`."""
+    return "\n".join(_lines(trajectory, letter)) or f"{letter}1: (no tool was called)"
+
+
+def _lines(trajectory: Trajectory, letter: str) -> Iterator[str]:
+    for number, step in enumerate(trajectory.steps, 1):
+        yield f"{letter}{number}:"
+        for call in step.calls:
+            yield f"  call {_call(call)}"
+            yield f"  answer {_answer(call)}"
+
+
+def _call(call: Call) -> str:
+    if call.unreadable == "call":
+        return f"(not readable as a call) {cut(call.raw or '', _MAX_ARGUMENTS)}"
+    arguments = call.raw if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False)
+    return f"{call.name or '(no name)'} {cut(arguments or '', _MAX_ARGUMENTS)}"
+
+
+def _answer(call: Call) -> str:
+    if call.answer is None:
+        return "(none)"
+    return cut("\n".join(texts_of(call.answer)), _MAX_ANSWER) or "(empty)"
+
+
+def tool_lines(tools: Iterable[Tool]) -> str:
+    """A line a tool."""
+    lines = (f"- {tool.name}: {cut((tool.description or '').strip(), _MAX_DESCRIPTION)}" for tool in tools)
+    return "\n".join(lines) or "(not given)"

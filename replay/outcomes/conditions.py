@@ -26,7 +26,7 @@ from replay.outcomes.error_report import (
     strip_wrappers,
 )
 from replay.outcomes.evidence import ParsedAnswer
-from replay.outcomes.programs import last_program
+from replay.outcomes.programs import exiting_program, last_program
 from replay.outcomes.sentences import FRAME_WORDS, own_words
 from replay.records import Tool
 
@@ -50,7 +50,13 @@ _PATH_DENIED = re.compile(
 )
 _OF_PROGRAM = re.compile(r"([a-z][\w.-]{1,30}): ")
 _NO_PORT = re.compile(
-    r"\b(?:listen|bind) E(?:PERM|ACCES|ADDRINUSE)\b|\baddress already in use\b|\bWin32 error \d", re.IGNORECASE
+    r"\b(?:listen|bind) E(?:PERM|ACCES|ADDRINUSE)\b|\baddress already in use\b|\bWin32 error \d"
+    r"|\bport is already allocated\b",
+    re.IGNORECASE,
+)
+_NO_CONTAINER = re.compile(
+    r"\bcontainer name (\S+) is already in use\b|\bcontainer (\S+) is unhealthy\b|\bservice (\S+) is not running\b",
+    re.IGNORECASE,
 )
 _NAME_IN_CODE = re.compile(
     r"\bcannot find (?:name|symbol|value|type|function|macro|'[^'\n]{1,80}' in scope)\b"
@@ -261,7 +267,7 @@ def program_failed(parsed: ParsedAnswer) -> bool:
     if parsed.coded & {"environment", "outage"}:
         return False
     program = parsed.program_exit
-    return program is None or cause_of_exit(program.code, last_program(parsed.arguments)) is None
+    return program is None or cause_of_exit(program.code, exiting_program(parsed.arguments)) is None
 
 
 def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
@@ -343,8 +349,13 @@ def runner_fails(parsed: ParsedAnswer) -> bool:
 
 
 def system_denies_program(parsed: ParsedAnswer) -> bool:
-    """A program may not listen where it runs, or another one does, or the system does not let it start."""
-    return parsed.error is not None and _NO_PORT.search(decisive_part(parsed.error)) is not None
+    """A program may not listen where it runs, or another one does, or the system or a container does not start."""
+    if parsed.error is None:
+        return False
+    text = decisive_part(parsed.error)
+    container = _NO_CONTAINER.search(text) if parsed.error.basis == "exit" else None
+    named = container is not None and "already" in container[0] and parsed.arguments.value_named_in(container[0])
+    return _NO_PORT.search(text) is not None or (container is not None and not named)
 
 
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:

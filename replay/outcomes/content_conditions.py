@@ -31,6 +31,9 @@ _TO_NOTHING = re.compile(
 )
 
 
+_NO_SUCCESS = re.compile(r"\b(?:not|n't|never) (?:[\w-]+ ){0,3}success", re.IGNORECASE)
+
+
 def is_of_a_program(parsed: ParsedAnswer) -> bool:
     """A program that the call ran has ended, and says so."""
     return parsed.program_exit is not None
@@ -118,7 +121,7 @@ def holds_what_was_asked(parsed: ParsedAnswer) -> bool:
 
 def says_it_went_well(parsed: ParsedAnswer) -> bool:
     """The answer's first sentence says that something was done, and not to nothing."""
-    if _TO_NOTHING.match(parsed.text):
+    if _TO_NOTHING.match(parsed.text) or _NO_SUCCESS.search(parsed.text[:_MAX_LINE_LENGTH]):
         return False
     said = forms_in(parsed.text[:_MAX_LINE_LENGTH].strip())
     short = len(parsed.text) <= _MAX_LINE_LENGTH

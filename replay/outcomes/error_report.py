@@ -27,7 +27,7 @@ _WRAPPER = re.compile(
 """What only wraps a report: the frame of an SDK or of a harness."""
 
 _REPORT_OF_CHECKS = re.compile(
-    r"(?<!port )\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}"
+    r"(?<!port )(?<![:.])\b\d+ (?:failed|passed|failing|passing)\b|\bTest (?:Files|Suites)\b|\berror TS\d{4}"
     r"|\b\d+ problems? \(\d+ error|^(?:FAIL(?:ED)?|PASS)[ :]|\bTest suite failed to run",
     re.MULTILINE,
 )

@@ -49,7 +49,7 @@ from replay.outcomes.programs import (
     ProgramExit,
     all_lines_complain,
     complaint_in,
-    last_program,
+    exiting_program,
     program_exit,
     says_its_own_alternative,
     status_is_the_answer,
@@ -105,6 +105,9 @@ _MIN_CUT = 2_000
 """Characters from which on JSON that does not end may have been cut off by who recorded it."""
 _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
+_MIN_QUOTED = 12
+"""Characters of a text of the call that a host quotes whole."""
+_TWO_SENTENCES = re.compile(r"(?:[^.\n]|\.(?!\s)){1,600}\. (?:[^.\n]|\.(?!\s)){1,600}\.")
 _OF_THE_HOST = frozenset(
     "not-permitted cancelled hidden session-lost tool-unknown input-not-json too-large".split()  # noqa: SIM905
 )
@@ -187,7 +190,7 @@ class ParsedAnswer:
             return frozenset()
         causes = {cause_of_status(error.status), cause_of_rpc(error.code)}
         if error.basis == "exit" and self.program_exit is not None:
-            causes.add(cause_of_exit(self.program_exit.code, last_program(self.arguments)))
+            causes.add(cause_of_exit(self.program_exit.code, exiting_program(self.arguments)))
         return frozenset(filter(None, causes)) | causes_in(decisive_part(error))
 
     @cached_property
@@ -296,11 +299,10 @@ class ParsedAnswer:
             return None
         text = _only_text(self.body)
         complaint = _only_complaint(self.body) or (None if self._hands_out_text else text)
-        said = reading.words if complaint is None else complaint
+        listed = text if isinstance(self.body, list) else None
+        said = next((words for words in (complaint, reading.words, listed) if words is not None), None)
         if said is not None:
             return self._error_in_text(said, marked=False, message=reading.message or complaint is not None)
-        if text is not None and isinstance(self.body, list):
-            return self._error_in_text(text, marked=False)
         few = isinstance(self.body, dict) and len(self.text) <= MAX_LOOK and not returns_content(arguments, tool)
         return self._error_in_few_words() if few else None
 
@@ -319,7 +321,8 @@ class ParsedAnswer:
 
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
         if marked:
-            return report_of(text, "flag")
+            of_a_host = any(layer.label == "tool_use_error" for layer in self.layers)
+            return report_of(_own_words_of_host(text, self.arguments) if of_a_host else text, "flag")
         if shows_lines(text, self.arguments, self.tool):
             return None
         basis = basis_of_text(text, self.arguments, self.tool, message=message)
@@ -330,6 +333,12 @@ class ParsedAnswer:
             return None
         tail = error_in_tail(text)
         return report_of(tail.message, "body", status=tail.status) if tail is not None else None
+
+
+def _own_words_of_host(text: str, arguments: ArgumentIndex) -> str:
+    """What a host says of a call: not the text that it quotes of it, nor what it advises after two sentences."""
+    long = "\n" not in text.strip() and _TWO_SENTENCES.match(text.strip())
+    return long[0] if long else arguments.without_values(text, _MIN_QUOTED)
 
 
 def _has_one(body: Any) -> bool:

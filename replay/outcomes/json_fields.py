@@ -25,6 +25,7 @@ ERROR_KEYS = tuple(
     errormessages error_details
     """.split()  # noqa: SIM905 a list would take a line a word
 )
+ERRORS_ALONE = frozenset(ERROR_KEYS)
 PROBLEM_KEYS = ("problem", "problems")
 """Fields of an error that may as well hold the question to an answer beside it."""
 REASON_KEYS = ("because", "why")
@@ -267,21 +268,22 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex, error: Any = None) -
     for key, part in body.items():
         if is_nothing(part) or part is True or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
             continue
-        if not isinstance(part, list | dict) and (own_state or key.endswith("id") or _is_address(part)):
+        if not isinstance(part, list | dict) and (own_state or leads or key.endswith("id") or _is_address(part)):
             continue
         if key.startswith(_BOOKKEEPING_STARTS) or key.endswith(_BOOKKEEPING_ENDS) or arguments.explained_by(part):
             continue
         if key in _STATE_KEYS or (isinstance(part, str) and _ERROR_KEY.search(key)) or part is error:
             continue
-        if isinstance(part, dict) and refuses_fields(part):
-            continue
-        if leads and isinstance(part, list) and all(isinstance(item, str) for item in part):
-            continue  # what was tried, or what there is
-        if not (leads and not isinstance(part, list | dict)):
+        if not (isinstance(part, dict) and refuses_fields(part)) and not (leads and _are_texts(part)):
             return True
     data = body.get("data")
     told = isinstance(data, dict) and refuses_fields(data)
     return isinstance(data, list | dict) and not (is_nothing(data) or told or "code" in body)
+
+
+def _are_texts(part: Any) -> bool:
+    """Whether a part is a list of texts: what was tried, or what there is."""
+    return isinstance(part, list) and all(isinstance(item, str) for item in part)
 
 
 def _is_address(part: Any) -> bool:

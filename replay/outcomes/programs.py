@@ -257,12 +257,19 @@ def says_its_own_alternative(text: str, arguments: ArgumentIndex) -> bool:
     return any(match["words"].strip() in text for value in arguments.texts for match in _ALTERNATIVE.finditer(value))
 
 
+def exiting_program(arguments: ArgumentIndex) -> str:
+    """The program of whose status a script's is thought to be: `curl`, whose codes few others have, else the last."""
+    return "curl" if any(_CURL.search(text) for text in arguments.texts) else last_program(arguments)
+
+
 def last_program(arguments: ArgumentIndex) -> str:
     """The program of a script's last command."""
     return (last_commands(arguments)[-1].split() or [""])[0]
 
 
 _ALTERNATIVE = re.compile(r"\|\|\s*[({]?\s*(?:echo|printf)(?: -\w+)? [\"']?(?P<words>[^\"'\n)|;&$\\]{3,80})")
+
+_CURL = re.compile(r"(?:^|[\s;&|(])curl\s")
 
 _QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 

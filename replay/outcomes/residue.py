@@ -25,6 +25,7 @@ from replay.outcomes.json_fields import (
     CARRIERS,
     ENVELOPE_KEYS,
     ERROR_KEYS,
+    ERRORS_ALONE,
     MAX_PARTS,
     MESSAGE_FIELDS,
     REASON_KEYS,
@@ -132,19 +133,22 @@ def read_json(value: Any, arguments: ArgumentIndex, depth: int = 0) -> JsonReadi
 
 def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> JsonReading:
     """A batch: every item failed, or some did; or the content blocks of a result."""
-    if len(items) == 1 and isinstance(items[0], dict) and items[0].get("type") == "text":
-        return read_json(items[0].get("text"), arguments, depth + 1)
-    if len(items) == 1 and isinstance(items[0], dict) and set(map(str.casefold, items[0])) <= {*ERROR_KEYS}:
-        return read_json(items[0], arguments, depth + 1)
-    if len(items) == 1 and isinstance(items[0], str) and structure_in(items[0]) is not None:
-        return read_json(items[0], arguments, depth + 1)
-    if asks_about_errors(arguments):
+    sole = items[0] if len(items) == 1 else None
+    if isinstance(sole, dict) and sole.get("type") == "text":
+        return read_json(sole.get("text"), arguments, depth + 1)
+    nested = isinstance(sole, str) and structure_in(sole) is not None
+    if nested or (isinstance(sole, dict) and ERRORS_ALONE.issuperset(folded_keys(sole))):
+        return read_json(sole, arguments, depth + 1)
+    records = items[:_MAX_ITEMS]
+    if asks_about_errors(arguments) or not records or not all(isinstance(item, dict) for item in records):
         return JsonReading()
-    if len(items) == 1 and isinstance(items[0], dict) and _explains(folded_keys(items[0])):
-        return read_json(items[0], arguments, depth + 1)._replace(words=None)
-    if not items or not all(isinstance(item, dict) for item in items[:_MAX_ITEMS]):
-        return JsonReading()
-    errors = [_error_of_item(folded_keys(item), arguments) for item in items[:_MAX_ITEMS]]
+    if isinstance(sole, dict) and _explains(folded_keys(sole)):
+        return read_json(sole, arguments, depth + 1)._replace(words=None)
+    return _read_batch_of(records, arguments)
+
+
+def _read_batch_of(records: Sequence[JsonObject], arguments: ArgumentIndex) -> JsonReading:
+    errors = [_error_of_item(folded_keys(record), arguments) for record in records]
     failed = [error for error in errors if error is not None]
     if failed and len(failed) == len(errors):
         messages = "; ".join(dict.fromkeys(error.message for error in failed[:MAX_PARTS]))
@@ -453,6 +457,8 @@ def is_empty(value: Any) -> bool:
     figures = [
         part for key, part in parts.items() if (isinstance(part, int | float) and "count" in key) or "total" in key
     ]
+    if figures and all(part in (0, False, None, "", [], {}) for part in parts.values()):
+        return True
     return bool(containers) and not any(containers) and not any(figures) and len(parts) <= len(containers) + 5
 
 

@@ -83,6 +83,7 @@ _STATUS_OR_ERROR_LINE = re.compile(
 _HEADING = re.compile(
     r"(?:={3,} [a-z ]*(?:error|timeout|failed)[a-z ]* ={3,}\s*\n)"
     r"|(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?[ \t]*\n{1,9})+"
+    r"|(?:(?:wall time|elapsed|duration):? [\d.]+ ?\w+|(?:execution )?result of \[?\w+\]?:|contents of \S+:)\s*\n"
     r"|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*"
     r"|\[(?:stderr|err)\]:? |(?:\[[a-z][\w ]{1,40}: [^\]\n]{1,300}\]\s*\n)+"
     r"|(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
@@ -104,7 +105,8 @@ _SHELL_ERROR = re.compile(
     re.IGNORECASE,
 )
 _EXITED = re.compile(
-    r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]",
+    r"\b(?:process|command|program|cli)\b[^\n]{0,40} (?:exited|failed|terminated) with (?:exit )?(?:code|status) [1-9]"
+    r"|\bdid not (?:complete|exit|finish) successfully\b",
     re.IGNORECASE,
 )
 _SAYS_NO = re.compile(r"\W*(?:in|not )valid(?:[:.,]|\W*$)", re.IGNORECASE)
@@ -129,6 +131,8 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 """A first sentence that says what was done; a denial in it makes it no such."""
+_PREVIEW = re.compile(r"\bpreview\b[^\n]{0,30}:\s*\n\s*\S", re.IGNORECASE)
+"""Of what is kept in a file because it is long, the beginning is shown."""
 _FIRST_PERSON = re.compile(r"\W*(?:i|we)\b", re.IGNORECASE)
 _CELLS = re.compile(r"\A[^\n]*(?:\||[^\n]\t)")
 """The first line of a table."""
@@ -300,6 +304,7 @@ def _is_content(stripped: str, text: str, said: frozenset[str], arguments: Argum
     if (
         (value and is_nothing(value))
         or text.lstrip().startswith("```diff")
+        or _PREVIEW.search(text[:MAX_REPORT_LENGTH])
         or "\u2705" in text
         or "\u2713" in text
         or "\u2714" in text

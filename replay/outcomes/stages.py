@@ -43,7 +43,7 @@ from replay.records import (
     texts_of,
 )
 from replay.safety.linear_regex import PatternError, compile_pattern
-from replay.safety.text import cut
+from replay.safety.text import cut, shortened
 
 ARGUMENT_RULES: dict[str, tuple[str, str]] = {
     "arguments.schema": (
@@ -333,8 +333,7 @@ def _describe(violation: SchemaViolation) -> str:
 
 def _excerpt(text: str) -> str:
     """The beginning of a text on one line."""
-    flat = " ".join(cut(text, _MAX_EXCERPT_LENGTH * 4).split())
-    return flat if len(flat) <= _MAX_EXCERPT_LENGTH else flat[: _MAX_EXCERPT_LENGTH - 1].rstrip() + "…"
+    return shortened(" ".join(cut(text, _MAX_EXCERPT_LENGTH * 4).split()), _MAX_EXCERPT_LENGTH)
 
 
 def _texts_in(value: Any) -> Iterator[str]:

@@ -17,7 +17,20 @@ from replay.interpreter.session.server_connection import answer_of as read_answe
 from replay.interpreter.session.tools_list import tool_of
 from replay.json_values import bounded
 from replay.recorder.recording import DEFAULT_SERVER_NAME
-from replay.records import Answer, Call, JsonObject, Server, Source, Step, Task, Tool, TransportFault, digest_of
+from replay.records import (
+    Answer,
+    Call,
+    JsonObject,
+    RpcError,
+    Server,
+    Source,
+    Step,
+    Task,
+    Tool,
+    ToolResult,
+    TransportFault,
+    digest_of,
+)
 from replay.records.files import TrajectoryFile
 from replay.safety.filesystem import write_json
 
@@ -167,6 +180,22 @@ def to_answer(response: Any) -> Answer:
     error = response.get("error")
     outcome = Failed(error) if isinstance(error, dict) else Returned(bounded(response.get("result")))
     return read_answer(outcome, lambda note: None)
+
+
+def to_response(answer: Answer) -> dict[str, Any]:
+    """A JSON-RPC response with that answer."""
+    if isinstance(answer, ToolResult):
+        return {"result": to_result(answer)}
+    if isinstance(answer, RpcError):
+        data = {} if answer.data is None else {"data": answer.data}
+        return {"error": {"code": answer.code, "message": answer.message, **data}}
+    raise TypeError(f"no response can carry {answer!r}")
+
+
+def to_result(answer: ToolResult) -> dict[str, Any]:
+    """A tool result as it goes over the wire."""
+    structured = {} if answer.structured is None else {"structuredContent": answer.structured}
+    return {"content": list(answer.content), **structured, "isError": answer.is_error}
 
 
 def _split_request(request: Any) -> tuple[str | None, JsonObject | None, _Unreadable | None, str | None]:

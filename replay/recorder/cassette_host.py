@@ -15,10 +15,9 @@ import anyio
 
 from replay.errors import UsageError
 from replay.interpreter import Fleet, Interpreter, Sandbox
-from replay.recorder.fleet_server import FleetServer
+from replay.recorder.fleet_server import FleetServer, ServerTool
 from replay.recorder.http_server import LOOPBACK, Access, HttpSessionResolver, is_loopback, listen, serve
 from replay.recorder.recording import print_notice
-from replay.recorder.recording_session import ServerTool
 from replay.records import Answer, JsonObject, RpcError, Server, canonical, qualified_name
 from replay.records.trajectory import is_stderr_key
 from replay.replayer.backends import answer_key, next_state

@@ -6,7 +6,7 @@ import hashlib
 import re
 import signal
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import anyio
 import anyio.abc
@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from replay import __version__
-from replay.recorder.recording_session import ServerTool, to_result
+from replay.recorder.assembly import to_result
 from replay.records import Answer, JsonObject, RpcError, Server, Tool, ToolResult
 
 MAX_NAME_LENGTH: Final = 64
@@ -27,6 +27,13 @@ _HASH_SUFFIX_LENGTH: Final = 7
 """Length of `_` and six hexadecimal digits."""
 _INVALID_PARAMS: Final = -32602
 _CONNECTION_CLOSED: Final = -32000
+
+
+class ServerTool(NamedTuple):
+    """A server of the fleet, and a tool as the server calls it."""
+
+    server: str
+    tool: str
 
 
 class FleetSession(Protocol):

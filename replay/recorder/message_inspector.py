@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from replay.recorder.journal import decode_entry, encode_entry
 from replay.recorder.line_pump import MAX_LINE_BYTES
+from replay.recorder.recording import decode_entry, encode_entry
 from replay.recorder.recording_store import RecordingStore
 
 CONNECTION_CLOSED: Final = -32000

@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from replay.errors import InputError, ReplayError, UsageError
-from replay.recorder.journal import JOURNAL_FORMAT, JOURNAL_VERSION, MAX_LINE, Journal, entry_of
-from replay.recorder.recording import Recording, RecordingInfo
+from replay.recorder.recording import (
+    JOURNAL_FORMAT,
+    JOURNAL_VERSION,
+    MAX_LINE,
+    Journal,
+    Recording,
+    RecordingInfo,
+    entry_of,
+)
 from replay.safety.filesystem import atomic_writer, open_regular
 from replay.safety.redaction import Redactor
 

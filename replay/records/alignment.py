@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 from replay.records.base import Record
-from replay.records.unread import Unread
+from replay.records.summary import Unread
 from replay.records.verdict import Certainty, Outcome, SchemaViolation
 
 Definitions: TypeAlias = Literal["published", "equations"]

@@ -5,7 +5,6 @@ Three kinds of answer that are never mixed, and a fourth for recordings that kep
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
@@ -75,10 +74,6 @@ def texts_of(answer: Answer) -> tuple[str, ...]:
 
 
 def _open_blocks(text: str) -> tuple[JsonObject, ...] | None:
-    return _known_blocks(text) if len(text) <= _MAX_REMEMBERED_TEXT else _find_blocks(text)
-
-
-def _find_blocks(text: str) -> tuple[JsonObject, ...] | None:
     stripped = text.strip()
     if not stripped.startswith(("{", "[")) or '"type"' not in stripped:
         return None
@@ -89,10 +84,6 @@ def _find_blocks(text: str) -> tuple[JsonObject, ...] | None:
     blocks = value if isinstance(value, list) else [value]
     return tuple(blocks) if blocks and all(map(_is_block, blocks)) else None
 
-
-_known_blocks = lru_cache(maxsize=256)(_find_blocks)
-"""The same answers are opened for their values, for their verdict and for their differences."""
-_MAX_REMEMBERED_TEXT = 100_000
 
 _BODY_OF_TYPE = {"text": "text", "image": "data", "audio": "data", "resource": "resource", "resource_link": "uri"}
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from replay.records.base import Record
 from replay.records.comparison import Figure, Parting
 from replay.records.finding import CallRef
-from replay.records.unread import Unread
+from replay.records.summary import Unread
 from replay.records.verdict import Reason
 
 AUDIT_FORMAT: Final = "replay.audit"
@@ -148,7 +148,11 @@ class AuditedPair(Record):
     first: str
     second: str
     difference: float
-    """Of the reported shares."""
+    """Of the reported shares, each of all runs of its model."""
+    common_tasks: int
+    """Tasks of which both have a reported result."""
+    paired_difference: float | None
+    """Mean over the common tasks, as `replay compare` has it; None where there was nothing to test."""
     beyond_chance: bool | None
     """By the paired test over common tasks; None where there was nothing to test."""
     supported: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -20,24 +20,6 @@ class Record(BaseModel):
 _AnyRecord = TypeVar("_AnyRecord", bound=Record)
 
 
-def unchecked(kind: type[_AnyRecord], **fields: Any) -> _AnyRecord:
-    """A record of values that are known to be right: of tens of thousands a run, the check takes a part of the time.
-
-    Args:
-        kind: of the record.
-        fields: all that have no default, each of the type that the record gives it.
-    """
-    record = kind.__new__(kind)
-    _set(record, "__dict__", {**_defaults(kind), **fields})
-    _set(record, "__pydantic_fields_set__", _all_fields(kind))
-    _set(record, "__pydantic_extra__", None)
-    _set(record, "__pydantic_private__", None)
-    return record
-
-
-_set: Final = object.__setattr__
-
-
 def slim(record: _AnyRecord) -> _AnyRecord:
     """The same record; which of its fields were given is noted once for all of its kind.
 
@@ -50,9 +32,3 @@ def slim(record: _AnyRecord) -> _AnyRecord:
 @cache
 def _all_fields(kind: type[Record]) -> set[str]:
     return set(kind.model_fields)
-
-
-@cache
-def _defaults(kind: type[Record]) -> dict[str, Any]:
-    """Every field in its order, with its default where it has one."""
-    return {name: None if field.is_required() else field.get_default() for name, field in kind.model_fields.items()}

@@ -7,8 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field
 
 from replay.records.base import Record
-from replay.records.summary import Spending
-from replay.records.unread import Unread
+from replay.records.summary import Spending, Unread
 from replay.records.verdict import FAILURES, Certainty, Fault, Outcome
 
 

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, get_args
 
 from replay.diagnosis.phrasing import counted, listed
-from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Bearing, Doubt, Number, UndecidedTask
+from replay.records.audit import (
+    Audit,
+    AuditedFault,
+    AuditedModel,
+    AuditedPair,
+    AuditedRun,
+    Bearing,
+    Doubt,
+    Number,
+    UndecidedTask,
+)
 from replay.records.comparison import Figure
 from replay.reports import document_text
 from replay.reports.basis import unread_lines
@@ -162,12 +172,13 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
             [
                 f"{pair.first} above {pair.second}",
                 f"{100 * pair.difference:.1f}",
+                _paired(pair),
                 _yes(pair.beyond_chance),
                 _yes(pair.supported),
             ]
             for pair in audit.pairs
         ]
-        head = ["reported", "points", "beyond chance", "still so for every undecided task"]
+        head = ["reported", "points", "over common tasks", "beyond chance", "still so for every undecided task"]
         yield "Which models are told apart", _table(head, pairs)
     if audit.trials:
         trials = [
@@ -319,6 +330,12 @@ def _share(value: float | None) -> str:
 
 def _interval(ends: tuple[float, float] | None) -> str:
     return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
+
+
+def _paired(pair: AuditedPair) -> str:
+    if pair.paired_difference is None:
+        return "-"
+    return f"{100 * pair.paired_difference:.1f} over {counted(pair.common_tasks, 'task')}"
 
 
 def _yes(value: bool | None) -> str:

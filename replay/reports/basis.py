@@ -7,8 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted
 from replay.records import UNFOUNDED, Certainty, Fault
-from replay.records.summary import Spending
-from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.records.summary import Spending, Unread, UnreadEffect, UnreadFile
 from replay.safety.text import one_line
 
 _WHOSE: Final[Mapping[Fault, str]] = {

@@ -15,7 +15,7 @@ from replay.charts.style import value_text
 from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
-from replay.records.recorded_scores import RECORDED_SCORES, SUMMED_UP
+from replay.records.rating import RECORDED_SCORES, SUMMED_UP
 from replay.reports import document_text
 from replay.reports.basis import certainty_line, fault_line, spending_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose

@@ -24,8 +24,8 @@ from replay.records.files import (
 )
 from replay.records.finding import HISTORY_FORMAT, HISTORY_VERSION, Finding, History, KnownFailure, RecurringFailure
 from replay.records.server import Server
+from replay.records.summary import UnreadFile
 from replay.records.tool_usage import ToolReport
-from replay.records.unread import UnreadFile
 from replay.reports import Selection
 from replay.reports.scope import ReportScope, scope_of
 from replay.reports.spool import Spool

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay import __version__
-from replay.analysis.fingerprint import fingerprint
+from replay.analysis.known_failures import fingerprint
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
 from replay.diagnosis.phrasing import listed, unique
 from replay.outcomes import answer_rules

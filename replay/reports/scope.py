@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from replay.alignment.tasks import Reference, read_reference
-from replay.analysis.fingerprint import fingerprint
+from replay.analysis.known_failures import fingerprint
 from replay.analysis.spending import spending_of
 from replay.diagnosis import Diagnosis, RunTally, TrajectoryContext, diagnoses
 from replay.errors import UsageError
@@ -19,8 +19,7 @@ from replay.records import Certainty, Fault, Outcome, faults_of
 from replay.records.alignment import AlignedModel
 from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
-from replay.records.summary import ModelSummary, RunSummary
-from replay.records.unread import Unread
+from replay.records.summary import ModelSummary, RunSummary, Unread
 from replay.reports import Selection
 from replay.reports.basis import certainty_line, fault_line, spending_line, unread_lines
 from replay.runfile import Run, call_rows, summarize

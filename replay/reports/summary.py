@@ -10,8 +10,7 @@ from rich.cells import cell_len
 
 from replay.diagnosis.phrasing import without_preamble
 from replay.records import Outcome, Reason, qualified_name
-from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, well_formed
-from replay.records.unread import Unread
+from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, Unread, well_formed
 from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
 from replay.reports.tables import column_widths, laid_out
 from replay.safety.text import one_line

@@ -24,7 +24,6 @@ from replay.records import (
     fault_of,
     qualified_name,
 )
-from replay.records.base import unchecked
 from replay.records.files import CallRow
 from replay.records.trajectory import stderr_key
 from replay.runfile.conditions import placeholders
@@ -145,8 +144,7 @@ def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:
 def call_row_of(columns: Mapping[str, Any]) -> CallRow:
     """The line of the run document that a row is, read with the names of its file and its trajectory."""
     verdict = verdict_of_row(columns)
-    return unchecked(
-        CallRow,
+    return CallRow(
         file=columns["file_path"],
         model=columns["model"],
         trajectory=columns["trajectory_name"],

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from replay.records import Call, Trajectory, digest
 from replay.records.alignment import TRAJECTORY_MATCH
-from replay.records.recorded_scores import MCPBENCH, MCPEVAL
+from replay.records.rating import MCPBENCH, MCPEVAL
 from replay.records.tool_name import read_name
 from replay.runfile.effects_journal import effect_keys
 from replay.runfile.rows import unpack

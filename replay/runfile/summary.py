@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from replay.records import FAILURES, Certainty, Outcome, Reason, faults_of, qualified_name
-from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary
-from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.records.summary import (
+    Disagreements,
+    FailureGroup,
+    ModelSummary,
+    RootCause,
+    RunSummary,
+    Unread,
+    UnreadEffect,
+    UnreadFile,
+)
 from replay.runfile.compare_queries import file_paths
 from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.run import Run

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from replay.records import UNFOUNDED, Certainty, Fault, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
-from replay.records.recorded_scores import recorded_scores
+from replay.records.rating import recorded_scores
 from replay.records.time_span import utc
 from replay.runfile.conditions import fault_in_sql, in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import TypeAdapter
 
-from replay.records.unread import UnreadFile
+from replay.records.summary import UnreadFile
 from replay.runfile.effects_journal import absolute_path, is_there
 
 _FILES = TypeAdapter(dict[str, UnreadFile])

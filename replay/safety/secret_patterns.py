@@ -16,39 +16,72 @@ _WHATEVER_STANDS_THERE: Final = (
 )
 """Names under which anything is a secret, also a number, a list or a single letter."""
 _KEYS_AND_TOKENS: Final = (
-    r"(?:api|access|private|account|signing|encryption)[_-]?key|apikey"
+    r"(?:api|(?:shared)?access|private|account|signing|encryption)[_-]?key|apikey"
     r"|(?:access|refresh|auth|id|session|bearer|bot|api|user|personal[_-]?access|security)?[_-]?token"
 )
-_KEY_IN_WORDS: Final = r"(?:api|access|private|secret|signing|encryption)[ _-]key"
-"""How a line of text calls a key."""
+_KEY_IN_WORDS: Final = (
+    r"(?:(?:api|access|private|secret|signing|encryption)[ _-]key|(?:api|access|auth|bot|refresh|session)[ _-]token)"
+)
+"""How a line of text or a header calls a key."""
 SENSITIVE_NAMES: Final = f"{_WHATEVER_STANDS_THERE}|{_KEYS_AND_TOKENS}"
 """A pattern of names under which a secret stands."""
 
-_ESCAPED: Final = r"\\[bfnrt]|\\u00[0-9a-fA-F]{2}"
+_PUBLISHED: Final = (
+    # code and packages
+    r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
+    r"|glpat-[A-Za-z0-9_-]{16,}|gl(?:dt|rt|cbt|ptt|ft|imt|soat|ffct)-[A-Za-z0-9_-]{20,}"
+    r"|npm_[A-Za-z0-9]{36}|pypi-Ag[A-Za-z0-9_-]{60,}|rubygems_[0-9a-f]{48}|dckr_[po]at_[A-Za-z0-9_-]{27,}"
+    # clouds and what watches them
+    r"|GOCSPX-[A-Za-z0-9_-]{28}|AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}"
+    r"|do[opr]_v1_[0-9a-f]{64}|nfp_[A-Za-z0-9]{36}|hv[sb]\.[A-Za-z0-9_-]{24,}|dapi[0-9a-f]{32}"
+    r"|pul-[0-9a-f]{40}|dp\.pt\.[A-Za-z0-9]{43}|sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{20,}"
+    r"|gl(?:c_[A-Za-z0-9+/]{32,}|sa_[A-Za-z0-9]{32}_[0-9A-Fa-f]{8})|sntryu_[0-9a-f]{64}|NRAK-[A-Z0-9]{27}"
+    # payments and shops
+    r"|[sr]k_(?:live|test|prod)_[A-Za-z0-9_]{10,}|whsec_[A-Za-z0-9+/]{24,}"
+    r"|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}"
+    # messages
+    r"|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}"
+    r"|SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"
+    r"|(?:bot)?[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"  # Telegram
+    r"|(?:[MNO][DTjz][AEIMQUYcgk][w-z0-5]){5,6}[A-Za-z0-9]{0,3}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}"  # Discord
+    r"|SK[0-9a-f]{32}\b"  # Twilio
+    # models and search
+    r"|hf_[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{52}|xai-[A-Za-z0-9]{70,}|pplx-[A-Za-z0-9]{40,}|r8_[A-Za-z0-9]{37}"
+    r"|tvly-(?:dev-|prod-)?[A-Za-z0-9]{32}|nvapi-[A-Za-z0-9_-]{60,}|lsv2_[ps][tk]_[0-9a-f]{32}_[0-9a-f]{10}"
+    r"|pcsk_[A-Za-z0-9_]{60,}|apify_api_[A-Za-z0-9]{36}|e2b_[0-9a-f]{40}"
+    # documents and tasks
+    r"|ntn_[0-9]{11}[A-Za-z0-9]{35}|secret_[A-Za-z0-9]{43}|lin_api_[A-Za-z0-9]{40}|figd_[A-Za-z0-9_-]{36,}"
+    r"|pat[A-Za-z0-9]{14}\.[0-9a-f]{64}|ATATT3[A-Za-z0-9_=-]{100,}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}"
+    r"|pat-(?:na|eu|ap)[0-9]-[0-9a-f-]{36}|pk_[0-9]{6,}_[A-Z0-9]{32}"
+)
+"""Tokens that are told by their own shape, as those who give them out publish it; RE2 and `re` read it alike."""
+
+_ESCAPED: Final = r"\\[bfnrt]|\\u[0-9a-fA-F]{4}"
 _GAP: Final = rf"(?:[^\w]|{_ESCAPED})*"
 _WORD: Final = r"[\w\x{80}-\x{10FFFF}-]"
+_SCHEME_END: Final = r":\\*/\\*/"
+_WEBHOOK: Final = r"(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks/[0-9]+)/"
+_SQL: Final = r"(?:identified by|(?:with|login|encrypted) password)"
+"""What stands before a password in SQL."""
 _PROBES: Final = (
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----",
     rf"(?i:authorization){_GAP}[:=]",
     rf"(?i:bearer)(?:[^\w]|20|{_ESCAPED})+[\w.~+/=%\x{{80}}-\x{{10FFFF}}-]{{8}}",
     rf"eyJ{_WORD}{{8,}}\.{_WORD}{{8,}}\.",
     rf"sk-{_WORD}{{16}}",
-    r"[sr]k_(?:live|test)_",
-    r"gh[pousr]_[A-Za-z0-9]{20}",
-    r"github_pat_",
-    r"glpat-",
+    _PUBLISHED,
     r"A[KS]IA[A-Z0-9]{16}",
-    r"xox[abeprs]-",
-    rf"AIza{_WORD}{{35}}",
-    r"hf_[A-Za-z0-9]{30}",
-    r"npm_[A-Za-z0-9]{36}",
     rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["'\[0-9-]""",
     rf"(?i:{SENSITIVE_NAMES}){_GAP}=",
     rf"--(?i:(?:[a-z0-9]+-)*(?:{SENSITIVE_NAMES}))",
     rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}:",
     rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}(?i:is)",
     rf"(?i:{_KEY_IN_WORDS}){_GAP}(?i:[:]|is)",
-    r"""://[^\s/:@"']*:[^\s/@"']+@""",
+    rf"""{_SCHEME_END}[^\s/"']*@""",
+    r"hooks\.slack\.com/|/api/webhooks/",
+    "[0-9]Q~",
+    "curl |mysql|mariadb|mongo|sshpass|redis-cli|docker login|podman login|openssl",
+    rf"(?i:{_SQL})",
 )
 
 
@@ -139,6 +172,12 @@ def _named(name: str, pattern: str) -> NamedSecret:
     return NamedSecret(rf"(?i){name}", re.compile(pattern, re.IGNORECASE | re.MULTILINE))
 
 
+def _option(programs: str, option: str) -> Token:
+    """The word that follows an option on the command line of these programs."""
+    words = rf"(\b(?:{programs}){option})(?i:{_QUOTED}|{_NOT_ONE}{_VALUE})"
+    return _token(programs, words, _after_its_name)
+
+
 _PARTS: Final = r"(?:[a-z0-9]+[_-]){0,4}"
 _PREFIX: Final = rf"{_PARTS}?(?<!page[_-])(?<!next[_-])(?<!max[_-])"
 _NOT_ONE: Final = (
@@ -151,6 +190,9 @@ _QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quot
 """Up to the quote that closes it, or to the end of a text that was cut off before that quote."""
 _PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
 """What a line says of a password that is none."""
+
+_OTHER_WORDS: Final = r"[ \t](?:\\\n|[^\n;&|]|[;&|](?![\s;&|])){0,400}?(?<=\s)"
+"""What stands between a program and its option: neither another command nor a line that does not go on."""
 
 # What may not stand before a token is looked at behind its first letters: `re` finds letters at once, and nothing else.
 KINDS: Final = (
@@ -165,15 +207,8 @@ KINDS: Final = (
     ),
     _token("eyJ", r"eyJ(?<=\beyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]*"),
     _token("sk-", r"sk-(?<![A-Za-z0-9]sk-)(?:(?=[A-Za-z_-]*\d)[\w-]{16,}|[\w-]{20,})"),
-    _token("k_live_|k_test_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test)_\w{10,}"),
-    _token("ghp_|gho_|ghu_|ghs_|ghr_", r"(?<![A-Za-z0-9])gh[pousr]_[A-Za-z0-9]{20,}"),
-    _token("github_pat_", r"github_pat_\w{20,}"),
-    _token("glpat-", r"glpat-[\w-]{16,}"),
+    NamedSecret(_PUBLISHED, re.compile(rf"()(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{_PUBLISHED})")),
     _token("AKIA|ASIA", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    _token("xox", r"(?<![A-Za-z0-9])xox[abeprs]-[A-Za-z0-9-]{10,}"),
-    _token("AIza", r"AIza[\w-]{35}"),
-    _token("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
-    _token("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
     _named(
         rf"""["']{_PARTS}(?:{_WHATEVER_STANDS_THERE})\\*["']\W*:""",
         rf"""(["']{_PREFIX}(?:{_WHATEVER_STANDS_THERE})\\*["']\s*:\s*)(?:{_QUOTED}|-?\d[\d.]*)""",
@@ -221,5 +256,21 @@ KINDS: Final = (
         rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$",
         _after_its_name,
     ),
-    _token("://", r"""(://[^\s/:@"'\\]*:)[^\s/@"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
+    _token("://|:\\/", rf"""({_SCHEME_END}[^\s/:"'\\]*:)(?!\[REDACTED\]@)[^\s/"'\\]+(?=@)""", rf"\g<1>{REDACTED}"),
+    _token("://|:\\/", rf"({_SCHEME_END})(?=(?:[^\d\s/@]*\d){{3}})[\w.~%+-]{{20,}}(?=@)", rf"\g<1>{REDACTED}"),
+    _token("Q~", r"(?:(?<![A-Za-z0-9_~.])|(?<=\\[nrt]))[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),  # Azure
+    _token("hooks.slack.com/|/api/webhooks/", rf"({_WEBHOOK})[\w/+-]+", rf"\g<1>{REDACTED}"),
+    _token(
+        "curl ",
+        rf"""(\bcurl{_OTHER_WORDS}(?:-[a-zA-Z]{{0,6}}?[uU][ \t]*|--(?:proxy-)?user(?:[ \t]+|=))"""
+        rf"""(?P<open>\\*["'])?[^\s:"'/]{{0,99}}:)(?i:{_NOT_ONE})(?!//)(?(open)[^"'\n]+?(?=\\*["'\n]|\Z)|{_VALUE})""",
+        rf"\g<1>{REDACTED}",
+    ),
+    _option("mysql|mariadb", rf"[\w-]*{_OTHER_WORDS}-p(?!\d+:\d)"),
+    _option("mongo", rf"\w*{_OTHER_WORDS}-p[ \t]+(?!\d+:\d)"),
+    _option("docker login|podman login", rf"{_OTHER_WORDS}-p[ \t]+"),
+    _option("redis-cli", rf"{_OTHER_WORDS}-a[ \t]+"),
+    _option("sshpass", r"[ \t]+-p[ \t]*"),
+    _option("openssl", rf"{_OTHER_WORDS}(?:-[a-z]+[ \t]+)?pass:"),
+    _named(_SQL, rf"({_SQL}\s+){_QUOTED}"),
 )

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from replay.safety.redaction import clean
 
-__all__ = ["csv_line", "cut", "one_line", "printable", "printable_json", "without_colours"]
+__all__ = ["csv_line", "cut", "one_line", "printable", "printable_json", "shortened", "without_colours"]
 
 _UNSAFE: Final = re.compile(
     "["
@@ -37,6 +37,7 @@ _KEPT: Final = {"\u200d": "\ue000", "\ufe0f": "\ue001"}
 _COLOURS: Final = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|[()*+][0-9A-Za-z]|[=>78])")
 """What moves a terminal's cursor, colours what follows, or chooses its letters: nothing that could be read."""
 _FORMULA_STARTS: Final = ("=", "+", "-", "@")
+_HAS_DIGIT: Final = re.compile(r"[^\s\d]*\d")
 _WHITESPACE: Final = re.compile(r"\s+")
 _ELLIPSIS: Final = "…"
 _MAX_SEARCHED: Final = 65_536
@@ -61,9 +62,27 @@ def printable(text: str, limit: int | None = None) -> str:
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """`printable` text on a single line: each run of white space is one space."""
-    head = text if limit is None else cut(text, 8 * limit + 64)
-    return printable(_WHITESPACE.sub(" ", head).strip(), limit)
+    """`printable` text on a single line: each run of white space is one space.
+
+    Where a limit is given, what is longer ends in an ellipsis: see `shortened`.
+    """
+    if limit is None:
+        return printable(_WHITESPACE.sub(" ", text).strip())
+    return shortened(printable(_WHITESPACE.sub(" ", cut(text, 8 * limit + 64)).strip()), limit)
+
+
+def shortened(text: str, limit: int) -> str:
+    """A text of at most so many characters; what is longer ends in an ellipsis.
+
+    Of a last word with a digit in it nothing stays, unless it is half of the text: the beginning of a random id would
+    be another one in each run.
+    """
+    if len(text) <= limit:
+        return text
+    head = text[: max(limit - 1, 0)]
+    before = head.rpartition(" ")[0]
+    is_id = _HAS_DIGIT.match(text, len(before) + 1) is not None
+    return (before if is_id and 2 * len(before) > limit else head).rstrip() + _ELLIPSIS
 
 
 def without_colours(text: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.alignment.embeddings import Embedder
+from replay.alignment.embedding_cache import Embedder
 from replay.alignment.encoder import DEFAULT_NAME, EmbeddingModel, find_model, load_encoder, model_fingerprint
 from replay.errors import InputError, UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from replay.alignment.embeddings import Embedder
+from replay.alignment.embedding_cache import Embedder
 from tests.alignment.align_command import Align
 
 pytest.importorskip("ctranslate2", reason="the extra encoder is not installed")

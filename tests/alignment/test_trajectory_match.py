@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.alignment.metrics import aggregate
-from replay.alignment.trajectory_match import trajectory_match
+from replay.alignment.other_benchmarks import trajectory_match
 from replay.records.alignment import TRAJECTORY_MATCH, ToolArgsMatchMode
 
 from .builders import Written, task

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from replay.analysis.audit import audit, faulty_tasks, verified
+from replay.analysis.compare import compare_models
 from replay.errors import UsageError
 from replay.records.audit import Audit, AuditedFault
 from replay.reports.audit import render
@@ -235,6 +236,28 @@ def test_models_are_told_apart_where_their_supported_intervals_are(benchmark: Be
         benchmark.add("cy", f"t{number}", [failed("f/read", READ, TIMED_OUT)], passed=False)
     pairs = {(pair.first, pair.second): pair.supported for pair in benchmark.audit().pairs}
     assert pairs == {("ada", "bob"): True, ("ada", "cy"): False}
+
+
+def test_two_models_differ_by_what_compare_says_over_the_tasks_of_both_and_by_their_reported_scores(
+    benchmark: Benchmark,
+) -> None:
+    for task, ada, bob in (("t1", True, False), ("t2", True, False), ("t3", False, True), ("t4", True, None)):
+        benchmark.add("ada", task, [call("f/read", READ)], passed=ada)
+        if bob is not None:
+            benchmark.add("bob", task, [call("f/read", READ)], passed=bob)
+    benchmark.add("bob", "t5", [call("f/read", READ)])
+    found = benchmark.audit()
+    with Run.read(benchmark.path / "run.db") as run:
+        [compared] = compare_models(run).differences
+    [pair] = found.pairs
+    assert (pair.first, pair.second, pair.common_tasks) == (compared.first, compared.second, compared.tasks)
+    assert pair.paired_difference == compared.difference == pytest.approx(1 / 3)
+    assert pair.difference == pytest.approx(3 / 4 - 1 / 3)
+    for form in ("text", "markdown", "html"):
+        shown = render(found, form, 120)
+        assert "over common tasks" in shown
+        assert "33.3 over 3 tasks" in shown
+        assert "41.7" in shown
 
 
 def test_tasks_that_were_run_several_times_have_pass_at_k(benchmark: Benchmark) -> None:

@@ -11,8 +11,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from replay.analysis.fingerprint import failed_calls
-from replay.analysis.known_failures import NAME, add_known, find_known_file, read_known_file
+from replay.analysis.known_failures import NAME, add_known, failed_calls, find_known_file, read_known_file
 from replay.errors import InputError
 from replay.records.finding import KnownFailure
 from replay.runfile import Run

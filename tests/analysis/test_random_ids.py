@@ -6,14 +6,18 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from replay.diagnosis.failure_words import failure_words
 from replay.records import Call
+from replay.reports import render
 from replay.runfile import Run, call_rows
+from replay.safety.text import one_line
 from tests.recordings import Taken, record
+from tests.runs import call, failed, make_run, write_trajectory
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 CUSTOMER, ORDER = Taken(1, "customer"), Taken(3, "order")
@@ -108,9 +112,56 @@ def test_a_failure_whose_error_repeats_a_rebound_id_is_shrunk(
 
 
 def test_codes_stay_apart_and_ids_do_not() -> None:
-    call = Call(position="s1c1", name="t", arguments={})
+    made = Call(position="s1c1", name="t", arguments={})
     alike = ["no ord_k7f2q9 here", "no ord_123456 here", "no ord_ab1234 here", "no ord_a1b2c3 here"]
-    assert len({failure_words(said, call) for said in alike}) == 1
-    assert failure_words("failed with E1042", call) != failure_words("failed with W1042", call)
+    assert len({failure_words(said, made) for said in alike}) == 1
+    assert failure_words("failed with E1042", made) != failure_words("failed with W1042", made)
     bare = "Error executing tool t: {}"
-    assert failure_words(bare.format("E1042"), call) != failure_words(bare.format("E1007"), call)
+    assert failure_words(bare.format("E1042"), made) != failure_words(bare.format("E1007"), made)
+
+
+def said_of_failures(folder: Path, seed: int, filler: int) -> str:
+    """The report of a run, as Markdown and as JSON, with its ids masked where they stand whole."""
+    chance = Random(seed)
+    request = "-".join("".join(chance.choices("0123456789abcdef", k=k)) for k in (8, 4, 4, 4, 12))
+    trace = "".join(chance.choices("0123456789abcdef", k=32))
+    order = "ord_" + "".join(chance.choices("abcdefghijkmnp23456789", k=10))
+    long = "so it is " * filler
+    calls = [
+        failed("shop/get", {"order": order}, f"Error: order {order} not found (request {request})"),
+        failed("shop/get", {"order": order}, f"{long}Error: order {order} does not exist {trace} {request}"),
+        call("shop/ship", {"order": order}, f"Order {order} cannot be shipped: {long} it was cancelled by {request}"),
+        call("shop/ship", {"order": order}, f"Order {order} cannot be shipped: it was cancelled by {request}"),
+        call("shop/track", {"order": order}, json.dumps({"error": f"{long}no way to {trace}", "request_id": request})),
+        failed("shop/count", {"order": 1}, f"{long}something odd {trace} {request}"),
+        failed("shop/count", {"order": 1}, f"500 Internal Server Error {long} {trace}"),
+        call("shop/book", {"a": request}, f"trace {trace}: {long} booking of {order} refused {request} {trace}"),
+    ]
+    folder.mkdir()
+    with Run.read(make_run(folder / "run.db", [write_trajectory(folder / "t.trajectory.json", calls)])) as run:
+        said = f"{render(run, 'markdown')}\n{render(run, 'json')}".replace("\\_", "_").replace(str(folder), "")
+    return said.replace(request, "REQUEST").replace(trace, "TRACE").replace(order, "ORDER")
+
+
+@pytest.mark.parametrize("filler", [0, 1, 4, 7, 14, 15, 19, 21])
+def test_answers_that_differ_in_random_ids_give_the_same_findings_fingerprints_and_sentences(
+    tmp_path: Path, filler: int
+) -> None:
+    assert said_of_failures(tmp_path / "0.0", 1, filler) == said_of_failures(tmp_path / "0.1", 2, filler)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "left"),
+    [
+        ("order ord_7f3a is gone", 40, "order ord_7f3a is gone"),
+        ("the order with the id ord_7f3a is gone", 27, "the order with the id…"),
+        ("the order with the id abcdef7 is gone", 27, "the order with the id…"),
+        ("the order with the identification is gone", 27, "the order with the identif…"),
+        ("ord_7f3a9c51e2d84b06", 10, "ord_7f3a9…"),
+        ("id 0a1b2c3d4e5f60718293a4b5", 10, "id 0a1b2c…"),
+    ],
+)
+def test_no_part_of_an_id_stands_where_a_text_is_cut_but_where_little_else_would(
+    text: str, limit: int, left: str
+) -> None:
+    assert one_line(text, limit) == left

@@ -15,6 +15,7 @@ from tests.runs import Step, call, failed, make_run, write_trajectory
 
 TIMED_OUT = "Error: request timed out after 30 seconds"
 CRASHED = "'str' object has no attribute 'get'"
+ANOTHER_WAY = "dealt with the same in another way and was answered."
 DONE = "The task passed without it."
 
 
@@ -120,7 +121,7 @@ def test_a_file_is_got_by_the_id_that_a_listing_gives_for_it_and_not_by_a_list_o
         call("act", {"action_name": "get_blob", "params": '{"sha": "afe1fce7b016"}'}, "use std;"),
     ]
     question = "What does src/encoding.rs use?"
-    assert bearings(tmp_path, calls, question) == {"s2c1": ("recovered", "s7c1 asked for the same and got it.")}
+    assert bearings(tmp_path, calls, question) == {"s2c1": ("worked-around", f"s7c1 {ANOTHER_WAY}")}
 
 
 def test_another_sheet_is_not_the_same_though_its_name_is_a_plain_word(tmp_path: Path) -> None:
@@ -322,3 +323,12 @@ def test_the_tables_that_describe_tables_are_one(tmp_path: Path) -> None:
     ]
     found = bearings(tmp_path, calls, "Which columns are there?", passed=True)
     assert found == {"s1c1": ("worked-around", "s2c1 went on with the catalog in another way.")}
+
+
+def test_rows_with_other_numbers_are_most_of_what_was_to_be_made_and_not_all_of_it(tmp_path: Path) -> None:
+    def share(number: str) -> dict[str, str]:
+        return sql(f"INSERT INTO shares (hut, guests, beds, nights, share) VALUES ('high', 44, 60, 91, {number})")
+
+    calls = [failed("execute_sql", share("31.43"), TIMED_OUT), call("execute_sql", share("31"), "[]")]
+    found = bearings(tmp_path, calls, "Write the shares into the table shares.")
+    assert found == {"s1c1": ("worked-around", "s2c1 made most of it.")}

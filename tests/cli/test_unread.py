@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from replay.records import Outcome
-from replay.records.unread import Unread, UnreadEffect, UnreadFile
+from replay.records.summary import Unread, UnreadEffect, UnreadFile
 from replay.reports.basis import certainty_line, unread_lines
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

@@ -45,6 +45,21 @@ def test_an_id_in_a_text_has_the_same_pointer_however_the_answer_was_recorded(bu
     assert (edge.producer_pointer, edge.value) == ("/content/0/text", "zk81qv")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"boat_id": "QUNVY"}, {"QUNVY"}),
+        ({"boatIds": ["QUNVY"]}, {"QUNVY"}),
+        ({"kind": "QUNVY"}, set()),
+    ],
+)
+def test_letters_alone_are_an_id_where_the_argument_is_one_by_its_name(
+    build: Build, arguments: dict[str, Any], expected: set[str]
+) -> None:
+    found = pairs(build(("x/find", {}, "Halcyon (id QUNVY): 11 m"), ("x/book", arguments, "ok")))
+    assert {value for _, _, value in found} == expected
+
+
 def test_structured_content_has_its_own_pointer(build: Build) -> None:
     answer = ToolResult(structured={"items": [{"a/b": 778899}]})
     (edge,) = infer_edges(build(("x/list", {}, answer), ("x/get", {"id": 778899}, "ok")))
@@ -199,11 +214,11 @@ def test_binary_content_is_not_searched(build: Build) -> None:
 
 def test_without_answers_only_output_paths_make_edges(build: Build) -> None:
     trajectory = build(
-        ("x/create", {}, '{"id": "zk81qv"}'),
-        ("x/save", {"path": "/w/a.txt"}, ""),
-        ("x/get", {"id": "zk81qv", "f": "/w/a.txt"}, ""),
+        ("x/create", {}, None),
+        ("x/save", {"path": "/w/a.txt"}, None),
+        ("x/get", {"id": "zk81qv", "f": "/w/a.txt"}, None),
     )
-    assert {edge.value for edge in infer_edges(trajectory, place="arguments")} == {"/w/a.txt"}
+    assert {edge.value for edge in infer_edges(trajectory)} == {"/w/a.txt"}
 
 
 def test_a_call_without_readable_arguments_takes_nothing(build: Build) -> None:

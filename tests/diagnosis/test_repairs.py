@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from replay.diagnosis.call_findings import findings_of_call
+from replay.diagnosis.diagnose import findings_of_call
 from replay.diagnosis.repairs import repair_of
 from replay.diagnosis.trajectory_context import explains
 from tests.runs import call, case_of, failed, schema, server

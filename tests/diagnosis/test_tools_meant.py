@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.diagnosis.tools_meant import tools_meant
+from replay.diagnosis.format_and_registry import tools_meant
 from tests.runs import Step, call, case_of, schema, server
 
 SHOP = server(

@@ -25,7 +25,7 @@ from types import FrameType
 from typing import Final
 
 from replay.errors import ReplayError
-from replay.formats.reader import READER_FAULTS
+from replay.formats.document import READER_FAULTS
 from tests.hostile.fuzz_doors import CORPUS, DOORS, Door, seeds
 from tests.hostile.mutation import Mutator
 

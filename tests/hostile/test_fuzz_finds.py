@@ -19,7 +19,7 @@ from replay.interpreter import Fleet
 from replay.json_values import parse_json
 from replay.outcomes import judge_answer
 from replay.recorder.assembly import assemble
-from replay.recorder.journal import entry_of
+from replay.recorder.recording import entry_of
 from replay.records import Call, Trajectory
 from replay.records.answer import ToolResult
 from tests.formats.samples import SAMPLES

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from replay.alignment.judges import trimmed_mean
+from replay.judging.asking import scores_in
 from replay.judging.prompts import Asked, RatedRun, prompts_for, versioned
-from replay.judging.replies import scores_in
 from replay.judging.scores import (
     agreement,
     coefficient_of_variation,

@@ -22,8 +22,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from replay.recorder.fleet_server import MAX_NAME_LENGTH, exposed_names
-from replay.recorder.recording_session import ServerTool
+from replay.recorder.fleet_server import MAX_NAME_LENGTH, ServerTool, exposed_names
 from replay.records import ToolResult, TransportFault
 from tests.recorder.raw_client import (
     LEDGER,

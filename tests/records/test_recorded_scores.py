@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from replay.records.recorded_scores import RECORDED_SCORES, recorded_scores
+from replay.records.rating import RECORDED_SCORES, recorded_scores
 
 DIMENSIONS = {
     "task_fulfillment": 4.0,

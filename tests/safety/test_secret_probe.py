@@ -8,6 +8,7 @@ import random
 import pytest
 
 from replay.json_values import encode
+from replay.records import Task
 from replay.safety.redaction import Redactor
 from replay.safety.secret_patterns import REDACTED, may_hold_secret
 
@@ -28,7 +29,7 @@ _TOKENS = [
     "glpat-" + "a" * 16,
     "AKIA" + "A1" * 8,
     "xoxb-1234567890",
-    "AIza" + "é" * 35,
+    "AIza" + "a1_-B" * 7,
     "hf_" + "a" * 30,
     "npm_" + "a" * 36,
     "{'db_password' :\n 'hunter22'}",
@@ -46,6 +47,18 @@ _TOKENS = [
     "access_token = abc",
     "postgres://user:pa\x01ss@host/db",
     "redis://:päss@host",
+    "amqp://ada@b.org:p@ss@host",
+    "https:\\/\\/ada:pass@host",
+    "https://0a1b2c3d4e5f60718293@host",
+    "curl \t-u ada:hunter2",
+    "mysql -phunter2",
+    "mongosh\t-p hunter2",
+    "docker login -p hunter2",
+    "openssl pass:hunter2",
+    "Identified by 'hunter2'",
+    "SG." + "a" * 22 + "." + "b" * 43,
+    "abc8Q~" + "a" * 31,
+    "https://discord.com/api/webhooks/1/a",
 ]
 _PIECES = ["a", "é", " ", "\n", "\t", '"', "'", "\\", ":", "=", "/", "@", "-", "_", ".", "8", "\u2028", "\x00", "://"]
 _PIECES += ["bearer", "token", "sk-", "pass", "key", "api", "secret", "credential", "authorization", "eyJ", "next_"]
@@ -91,3 +104,14 @@ def test_plain_texts_are_told_from_secrets_at_once(text: str) -> None:
 def test_half_a_surrogate_pair_is_looked_at_closely() -> None:
     assert may_hold_secret("\ud800")
     assert Redactor().text("\ud800 sk-abcdefghijklmnop1234") == f"\ud800 {REDACTED}"
+
+
+@pytest.mark.parametrize("gap", [" ", "\u00a0", "\u2003", "\u3000"])
+@pytest.mark.parametrize("text", ["password{0}= hunter2abc", "PASSWD{0}: hunter2abc", "the password{0}is hunter2abc"])
+def test_a_secret_beside_half_a_surrogate_pair_is_taken_out_of_documents_and_records(text: str, gap: str) -> None:
+    text = text.format(gap) + " \ud800"
+    left = Redactor().text(text)
+    assert "hunter2abc" not in left
+    assert Redactor().json({"a": [text]}) == {"a": [left]}
+    assert Redactor().record(Task(question=text))["question"] == left
+    assert b"hunter2abc" not in Redactor().record_text(Task(question=text))

@@ -92,6 +92,30 @@ def test_whatever_stands_under_the_name_of_a_secret_is_taken_out(key: str, value
         ("**Private Key:** pk_0a1b2c3d4e5f6071", "**Private Key:** "),
         ("curl -H 'Cookie: session=abc; theme=dark' https://h", "curl -H 'Cookie: ' https://h"),
         ("Set-Cookie: sid=31d4d96e; Path=/\nVary: *", "Set-Cookie: \nVary: *"),
+        ("curl -sSu ada:hunter2 https://h", "curl -sSu ada: https://h"),
+        ("curl -uada:hunter2 https://h", "curl -uada: https://h"),
+        ("curl -X POST \\\n  --user 'ada:hunter2 x' https://h", "curl -X POST \\\n  --user 'ada:' https://h"),
+        ('sh -c "curl \'h?a=1&b=2\' -u \\"a@b.org:hunter2\\""', 'sh -c "curl \'h?a=1&b=2\' -u \\"a@b.org:\\""'),
+        ("curl --proxy-user=ada:hunter2 https://h", "curl --proxy-user=ada: https://h"),
+        ("mysql -u root -phunter2 shop", "mysql -u root -p shop"),
+        ("mysqldump -uroot -p'hunter2 x' shop", "mysqldump -uroot -p'' shop"),
+        ("kubectl exec mysql-0 -- mysql -uroot --password=hunter2", "kubectl exec mysql-0 -- mysql -uroot --password="),
+        ("mongosh -u root -p hunter2", "mongosh -u root -p "),
+        ("docker login -u ada -p hunter2 h", "docker login -u ada -p  h"),
+        ("redis-cli -h h -a hunter2 ping", "redis-cli -h h -a  ping"),
+        ("sshpass -p hunter2 ssh h", "sshpass -p  ssh h"),
+        ("openssl rsa -in k -passin pass:hunter2", "openssl rsa -in k -passin pass:"),
+        ("CREATE USER ada IDENTIFIED BY 'hunter2'", "CREATE USER ada IDENTIFIED BY ''"),
+        ("create role ada with password 'hunter2';", "create role ada with password '';"),
+        ("Endpoint=sb://h/;SharedAccessKey=abcd1234=", "Endpoint=sb://h/;SharedAccessKey="),
+        ("X-Auth-Token: 0a1b2c3d4e5f6071", "X-Auth-Token: "),
+        ("amqp://ada:hunter2@h", "amqp://ada:@h"),
+        ("smtp://ada@b.org:hunter2@h", "smtp://ada@b.org:@h"),
+        ("postgresql+psycopg2://ada:hunt@er2@h/db", "postgresql+psycopg2://ada:@h/db"),
+        ('{"url": "https:\\/\\/ada:hunter2@h\\/x"}', '{"url": "https:\\/\\/ada:@h\\/x"}'),
+        ("git clone https://0a1b2c3d4e5f60718293@h/x.git", "git clone https://@h/x.git"),
+        ("https://hooks.slack.com/services/T00/B00/XXXX", "https://hooks.slack.com/services/"),
+        ("https://discord.com/api/webhooks/123/a-B_c", "https://discord.com/api/webhooks/123/"),
     ],
 )
 def test_a_secret_in_plain_words_is_taken_out(text: str, left: str) -> None:
@@ -118,6 +142,16 @@ def test_a_secret_in_plain_words_is_taken_out(text: str, left: str) -> None:
         "API_KEY=\nEOF",
         "The secret: never give up",
         "Accept all cookies: we use them",
+        'curl -u "$USER:$PASSWORD" https://h',
+        "curl -u user:password https://h",
+        "curl https://h && docker run -u 1000:1000 image",
+        "docker run --name mysql -p3306:3306 mysql:8; mongo -p 27017:27017",
+        "mysql -u root -p shop",
+        "mysql -h h -P 3306 && mkdir -p dir",
+        "Products are identified by Product ID",
+        "ssh://git@github.com/owner/a-name-of-2024.git",
+        "https://registry.example/@scope/name@1.2.3",
+        "http://localhost:8080/users/me@example.org",
     ],
 )
 def test_words_about_secrets_and_code_that_gets_them_stay(text: str) -> None:
@@ -202,3 +236,55 @@ def test_a_path_a_number_and_a_word_are_no_keys_elsewhere(value: str) -> None:
     redactor = Redactor()
     redactor.learn({"api_key": value, "text": f"api_key={value}"})
     assert redactor.text(f"see {value}") == f"see {value}"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "SG." + "aB3_-" * 4 + "xy." + "Zz09_-x" * 6 + "q",
+        "123456789:AA" + "Hd4-_xY9s" * 3 + "abcdef",
+        "bot1234567890:AA" + "Hd4-_xY9s" * 3 + "abcdef",
+        "MTk4NjIyNDgzNDcxOTI1MjQ4" + ".Cl2FMQ." + "ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+        "SK" + "0123456789abcdef" * 2,
+        "glptt-" + "a1" * 20,
+        "xapp-1-" + "A0123-" * 5,
+        "pypi-Ag" + "EIcHlwaS5vcmc" * 5,
+        "dckr_pat_" + "a1B_-" * 6,
+        "GOCSPX-" + "a1B_" * 7,
+        "ya29." + "a1B_-" * 8,
+        "abc8Q~" + "a1B_" * 8,
+        "dop_v1_" + "0123456789abcdef" * 4,
+        "hvs." + "a1B_" * 24,
+        "shpat_" + "0123456789abcdef" * 2,
+        "gsk_" + "a1B2" * 13,
+        "tvly-dev-" + "a1B2" * 8,
+        "ntn_" + "01234567890" + "a1B2c" * 7,
+        "lin_api_" + "a1B2" * 10,
+        "pat" + "a1B2c3D4e5F6g7" + "." + "0123456789abcdef" * 4,
+        "lsv2_pt_" + "0123456789abcdef" * 2 + "_0123456789",
+    ],
+)
+def test_a_token_of_a_published_shape_is_taken_out_wherever_it_stands(token: str) -> None:
+    assert Redactor().text(f"use {token}, please") == f"use {REDACTED}, please"
+    assert Redactor().json({"a": [f"/{token}/x"]}) == {"a": [f"/{REDACTED}/x"]}
+    assert token not in Redactor().text(json.dumps({"log": f"first\n{token}"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0123456789abcdef0123456789abcdef01234567",
+        "123e4567-e89b-12d3-a456-426614174000",
+        "call_0a1B2c3D4e5F6g7H8i9J0k1L",
+        "toolu_01A09q90qw90lq917835lq9",
+        "chatcmpl-tool-0123456789abcdef0123456789abcdef",
+        "fc_0123456789abcdef0123456789abcdef0123456789abcdef",
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        "SKU0123456789abcdef", "TASK0123456789abcdef0123456789abcdef",
+        "2024-01-01T00:00:00.123456789:AA", "com.example.package.ClassOfALongName.aMethodOfALongNameWithArguments",
+        "patterning.of.things", "secret_of_the_universe_and_of_everything_that_is_in_it",
+    ],
+)  # fmt: skip
+def test_hashes_and_ids_are_no_tokens(text: str) -> None:
+    assert Redactor().text(f"see {text} there") == f"see {text} there"
+    assert Redactor().json([text]) == [text]

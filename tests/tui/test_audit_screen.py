@@ -12,9 +12,8 @@ import pytest
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
 from replay_tui.open_run import OpenRun
-from replay_tui.screens.audit_screen import AuditScreen
+from replay_tui.screens.audit_screen import AuditScreen, MendsTable
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
-from replay_tui.widgets.audit_tables import MendsTable
 from replay_tui.widgets.text_page import TextPage
 from tests.runs import call, failed, make_run, write_trajectory
 from tests.tui.conftest import Browsing, press, screen_text

@@ -2,24 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
+from rich.segment import Segment
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
+from replay.records import Outcome
 from replay.runfile import compare_queries
-from replay.runfile.compare_queries import RunModel, TaskPair
+from replay.runfile.compare_queries import CallPair, RunModel, TaskPair
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
-from replay_tui.pages.comparison_pages import calls_page
-from replay_tui.rendering import plain
+from replay_tui.pages.writer import Row, Writer
+from replay_tui.rendering import Cell, Column, fitted, plain
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.widgets.comparison_tables import TaskPairs
-from replay_tui.widgets.row_list import RowList
+from replay_tui.theme import Palette
+from replay_tui.widgets.row_list import RecordList, RowList
 from replay_tui.widgets.text_page import TextPage
+
+
+class TaskPairs(RecordList[TaskPair]):
+    """A row a task."""
+
+    EMPTY = "no task in common; a and b choose other sides"
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """Name, failures on both sides, what changed."""
+        return (
+            Column("", 8),
+            Column("task", 14, 1),
+            Column("failed a", 9, right=True),
+            Column("failed b", 9, right=True),
+            Column("changed", 11, right=True),
+        )
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """One task."""
+        pair, styles = self.records[row], self.styles_of_theme
+        word, style = "same", styles.dim
+        if pair.gain > 0:
+            word, style = "▲ better", styles.outcome(Outcome.SUCCESS)
+        elif pair.gain < 0:
+            word, style = "▼ worse", styles.outcome(Outcome.INVALID_ARGUMENTS)
+        failed = [Cell(f"{wrong}/{calls}") for wrong, calls in zip(pair.failed, pair.calls, strict=True)]
+        changed = Cell(str(pair.changed), styles.strong if pair.changed else styles.faint)
+        return (Cell(word, style), Cell(pair.name), *failed, changed)
+
+
+def calls_page(names: tuple[str, str], pairs: Sequence[CallPair], width: int, styles: Palette) -> list[Row]:
+    """The page."""
+    writer = Writer(width, styles)
+    half = (writer.width - 5) // 2
+    titles = [Segment(fitted(name, half), styles.dim) for name in names]
+    writer.rows.append([titles[0], Segment("     "), titles[1]])
+    for pair in pairs:
+        row: Row = []
+        mark = " ≠ " if pair.changed else " = " if pair.calls[0] == pair.calls[1] else "   "
+        for number, call in enumerate(pair.calls):
+            if number:
+                row.append(Segment(f" {mark} ", styles.accent if pair.changed else styles.faint))
+            if call is None:
+                row.append(Segment(fitted("–", half), styles.faint))
+                continue
+            position, tool, outcome = call
+            row.append(Segment(outcome.letter, styles.outcome(outcome)))
+            row.append(
+                Segment(
+                    " " + fitted(f"{position:<7} {tool or '(no name)'}", half - 2), None if pair.changed else styles.dim
+                )
+            )
+        writer.rows.append(row)
+    return writer.rows
 
 
 class CompareScreen(RunScreen):
