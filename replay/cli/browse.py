@@ -124,13 +124,16 @@ def _classify(files: tuple[Path, ...], target: Path, names: str | None) -> None:
     judge_by_recording(opened, target, inputs.unread)
 
 
-def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence[UnreadFile] = ()) -> None:
+def judge_by_recording(
+    opened: list[ResultsFile], target: Path, unread: Sequence[UnreadFile] = (), *, with_findings: bool = True
+) -> None:
     """Make a run of results files, judged by their recorded answers alone.
 
     Args:
         opened: the files.
         target: of the run file.
         unread: what could not be read beside them.
+        with_findings: keep what the trajectories show too.
     """
     import anyio
 
@@ -142,22 +145,27 @@ def judge_by_recording(opened: list[ResultsFile], target: Path, unread: Sequence
     async def judge() -> None:
         progress = Progress()
         async with shown_progress(progress):
-            await judge_recorded(opened, target, fleet_of(None), progress)
+            await judge_recorded(opened, target, fleet_of(None), progress, with_findings=with_findings)
 
     anyio.run(judge)
     with Run.open(target) as run, run.transaction() as db:
         save_unread(db, unread, [file.path for file in opened])
 
 
-def run_of_its_own(opened: list[ResultsFile], stack: ExitStack) -> Path:
+def run_of_its_own(opened: list[ResultsFile], stack: ExitStack, *, with_findings: bool = True) -> Path:
     """A run of results files for one command alone, judged by their recorded answers; it goes with the stack."""
     target = Path(stack.enter_context(TemporaryDirectory(prefix="replay-"))) / "run.db"
-    judge_by_recording(opened, target)
+    judge_by_recording(opened, target, with_findings=with_findings)
     return target
 
 
 async def judge_recorded(
-    opened: list[ResultsFile], target: Path, fleet: Fleet | None, progress: Progress | None = None
+    opened: list[ResultsFile],
+    target: Path,
+    fleet: Fleet | None,
+    progress: Progress | None = None,
+    *,
+    with_findings: bool = True,
 ) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
     from replay.analysis.answer_labels import known_labels
@@ -168,5 +176,6 @@ async def judge_recorded(
     from replay.safety.redaction import Redactor
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
-        options = Options(offline=True, on_done=FindingStore(run).keep, labels=known_labels(fleet))
+        on_done = FindingStore(run).keep if with_findings else None
+        options = Options(offline=True, on_done=on_done, labels=known_labels(fleet))
         await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)

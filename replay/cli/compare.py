@@ -138,7 +138,7 @@ def run_of(
 
     with ExitStack() as stack:
         if inputs is not None:
-            run_path, paths = _run_with(inputs, run_path, stack), inputs.paths
+            run_path, paths = _run_with(inputs, run_path, stack, with_findings), inputs.paths
         else:
             with Run.read(run_path) as run:
                 paths = list(file_paths(run.connection).values())
@@ -152,7 +152,7 @@ def run_of(
         yield run, run.file_ids(paths) if inputs is not None else None
 
 
-def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack) -> Path:
+def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack, with_findings: bool) -> Path:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
     from replay.errors import InputError
     from replay.runfile import Run
@@ -166,4 +166,4 @@ def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack) -> Path:
         raise InputError(str(run_path), "there is no such run; make one with: replay classify")
     calls = sum(file.calls for file in opened)
     echo_err(f"judging {calls} calls by their recorded answers (replay classify judges them by replaying them) ...")
-    return run_of_its_own(opened, stack)
+    return run_of_its_own(opened, stack, with_findings=with_findings)
