@@ -242,18 +242,19 @@ class Requests:
         return elsewhere or its.effect == "program" or own.tool == its.tool or not own.nouns.isdisjoint(its.nouns)
 
     def _parts(self, position: str, later: Sequence[str], *, exactly: bool) -> list[str] | None:
-        """The calls that together made what a call with SQL was to make; None where they did not make all of it."""
+        """The first calls that together made what one with SQL was to make; None where they did not make all of it."""
         own = self[position]
-        lasting = {other: self._lasting(other) for other in later}
-        everything = [statement for made in lasting.values() for statement in made]
-        if not own.statements or own.effect != "writes" or not _all_covered(own, everything, exactly=exactly):
+        if not own.statements or own.effect != "writes":
             return None
         targets = {statement.target for statement in own.statements}
-        return [
-            other
-            for other, made in lasting.items()
-            if targets & {statement.target for statement in made if statement.verb != "drop"}
-        ]
+        parts, made = list[str](), list[Statement]()
+        for other in later:
+            lasting = self._lasting(other)
+            parts += [other] * any(its.target in targets and its.verb != "drop" for its in lasting)
+            made += lasting
+            if _all_covered(own, made, exactly=exactly):
+                return parts
+        return None
 
     def _covers(self, position: str, text: str) -> bool:
         """Whether a text has the arguments that few calls have, and all that the task names."""
