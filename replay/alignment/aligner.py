@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from replay.alignment.judges import Judges, with_nothing_given
 from replay.alignment.matching import Block, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
-from replay.alignment.other_benchmarks import mcpbench, mcpeval, mean_of, trajectory_match
+from replay.alignment.other_benchmarks import mcpbench_rates, mcpeval, mean_of, trajectory_match
 from replay.alignment.tasks import Reference, SignedCall, SignedTask, pair_ids
 from replay.alignment.ties import model_ties, task_ties
 from replay.records import Outcome
@@ -293,7 +293,7 @@ def _model(
         mcpeval=mean_of([task.mcpeval for task in tasks]),
         mcpbench=None
         if outcomes is None
-        else mcpbench(outcome for calls in outcomes.values() for outcome in calls.values()),
+        else mcpbench_rates(outcome for calls in outcomes.values() for outcome in calls.values()),
         judge=judge,
         judge_with_missing=judge_with_missing,
     )

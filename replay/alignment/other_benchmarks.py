@@ -138,7 +138,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def mcpbench(outcomes: Iterable[Outcome] | Mapping[Outcome, int]) -> McpBenchRates:
+def mcpbench_rates(outcomes: Iterable[Outcome] | Mapping[Outcome, int]) -> McpBenchRates:
     """The rates over calls, which are given one by one or counted.
 
     - valid tool names: calls of tools that exist, of all calls that are not inconclusive;

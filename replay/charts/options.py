@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TypeVar
@@ -34,29 +34,17 @@ def chosen_models(run: Run, options: ChartOptions) -> tuple[ModelSummary, ...]:
     """The models of a run that are asked for.
 
     Raises:
-        UsageError: a run without verdicts, or a model that it does not have.
+        UsageError: a run without verdicts, or a model that it does not have; the nearest are named.
     """
     run.check_has_verdicts()
-    models = summarize(run).models
-    check_names(options.models, [name for model in models for name in spellings(model)])
-    return tuple(model for model in models if not options.models or set(options.models) & set(spellings(model)))
-
-
-def spellings(model: ModelSummary) -> Sequence[str]:
-    """What a model may be called: its name, its files."""
-    return (model.model, *model.files, *(PurePath(file).stem for file in model.files))
-
-
-def check_names(wanted: Iterable[str], known: Sequence[str]) -> None:
-    """See that every model that is asked for is there.
-
-    Raises:
-        UsageError: one is not; the nearest are named.
-    """
-    for name in wanted:
+    models, wanted = summarize(run).models, set(options.models)
+    spellings = [(model.model, *model.files, *(PurePath(file).stem for file in model.files)) for model in models]
+    known = [name for own in spellings for name in own]
+    for name in options.models:
         if name not in known:
-            nearest = ", ".join(one_line(found, 60) for found in nearest_names(name, known))
+            nearest = ", ".join(one_line(near, 60) for near in nearest_names(name, known))
             raise UsageError(f"there is no model {one_line(name, 60)} in this run; nearest: {nearest}")
+    return tuple(model for model, own in zip(models, spellings, strict=True) if not wanted or wanted.intersection(own))
 
 
 def one_model_note(models: Sequence[object]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -149,6 +150,13 @@ def judge_by_recording(
     anyio.run(judge)
     with Run.open(target) as run, run.transaction() as db:
         save_unread(db, unread, [file.path for file in opened])
+
+
+def run_of_its_own(opened: list[ResultsFile], stack: ExitStack, *, with_findings: bool = True) -> Path:
+    """A run of results files for one command alone, judged by their recorded answers; it goes with the stack."""
+    target = Path(stack.enter_context(TemporaryDirectory(prefix="replay-"))) / "run.db"
+    judge_by_recording(opened, target, with_findings=with_findings)
+    return target
 
 
 async def judge_recorded(

@@ -364,10 +364,10 @@ def _mcpbench_rates(run: Run, files: Sequence[int], summary: RunSummary) -> Iter
 
     if not has_format(run.connection, McpBenchReader.name, files):
         return
-    from replay.alignment.other_benchmarks import mcpbench, rates_line
+    from replay.alignment.other_benchmarks import mcpbench_rates, rates_line
 
     for model in summary.models:
-        yield f"  {rates_line(one_line(model.model, 40), mcpbench(model.outcomes))}"
+        yield f"  {rates_line(one_line(model.model, 40), mcpbench_rates(model.outcomes))}"
 
 
 def _note_other_files(run: Run, files: tuple[int, ...]) -> None:

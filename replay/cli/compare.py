@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.browse import is_run, judge_by_recording
+from replay.cli.browse import is_run, run_of_its_own
 from replay.cli.input_files import InputFiles
 from replay.cli.options import (
     DEFAULT_RUN,
@@ -154,8 +154,6 @@ def run_of(
 
 def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack, with_findings: bool) -> Path:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
-    from tempfile import TemporaryDirectory
-
     from replay.errors import InputError
     from replay.runfile import Run
 
@@ -168,7 +166,4 @@ def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack, with_finding
         raise InputError(str(run_path), "there is no such run; make one with: replay classify")
     calls = sum(file.calls for file in opened)
     echo_err(f"judging {calls} calls by their recorded answers (replay classify judges them by replaying them) ...")
-    directory = stack.enter_context(TemporaryDirectory(prefix="replay-compare-"))
-    target = Path(directory) / "run.db"
-    judge_by_recording(opened, target, with_findings=with_findings)
-    return target
+    return run_of_its_own(opened, stack, with_findings=with_findings)

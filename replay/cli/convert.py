@@ -135,10 +135,8 @@ def _dag_file(trajectory: Trajectory, redactor: Redactor) -> str:
     from replay.dag import infer_edges
     from replay.records.files import TrajectoryFile, stamped
 
-    fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
-    if fields["edges"] is None:
-        fields["edges"] = infer_edges(trajectory)
-    return _written(stamped(redactor.record(TrajectoryFile(**fields))))
+    edges = infer_edges(trajectory) if trajectory.edges is None else trajectory.edges
+    return _written(stamped(redactor.record(TrajectoryFile(**{**dict(trajectory), "edges": edges}))))
 
 
 def _written(document: Any) -> str:

@@ -114,17 +114,12 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
 
 def _run_of(path: Path, stack: ExitStack) -> Path:
     """A run file, or one for this comparison alone in which results files are judged by their recorded answers."""
-    from tempfile import TemporaryDirectory
-
-    from replay.cli.browse import is_run, judge_by_recording
+    from replay.cli.browse import is_run, run_of_its_own
     from replay.cli.input_files import InputFiles
 
     if is_run(path) or not path.exists():
         return path
-    opened = InputFiles((path,), None).open_all()
-    target = Path(stack.enter_context(TemporaryDirectory(prefix="replay-diff-"))) / "run.db"
-    judge_by_recording(opened, target)
-    return target
+    return run_of_its_own(InputFiles((path,), None).open_all(), stack)
 
 
 def _print(shown: Record | str) -> None:

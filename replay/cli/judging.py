@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replay.cli.terminal import echo_err, note
@@ -51,7 +51,7 @@ async def judge_with_progress(
     if location is None:
         options = replace(options, on_done=findings.keep)
     async with shown_progress(progress):
-        await _replay(run, inputs, files, fleet, options, cassette, location, progress)
+        await _Judging(run, inputs, fleet, options, cassette, progress).judge(files, location)
     inputs.check()
     with run.transaction() as db:
         save_unread(db, inputs.unread, inputs.paths)
@@ -78,87 +78,79 @@ async def judge_with_progress(
         echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 
 
-async def _replay(
-    run: Run,
-    inputs: InputFiles,
-    files: list[ResultsFile] | list[Source],
-    fleet: Fleet | None,
-    options: Options,
-    cassette: Cassette | None,
-    location: WorkerLocation | None,
-    progress: Progress,
-) -> None:
-    """Replay in this process, or on workers."""
-    async with AsyncExitStack() as stack:
-        pool = None
-        if location is not None:
-            from replay.replayer.sharing import open_pool
+@dataclass(frozen=True)
+class _Judging:
+    """What judges the calls of files, in this process or on workers."""
 
-            progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
-            pool = await stack.enter_async_context(open_pool(location, note))
-            progress.stage = None
-        if not options.offline and fleet is not None:
+    run: Run
+    inputs: InputFiles
+    fleet: Fleet | None
+    options: Options
+    cassette: Cassette | None
+    progress: Progress
+
+    async def judge(self, files: list[ResultsFile] | list[Source], location: WorkerLocation | None) -> None:
+        """Start the workers, where there are to be any, and judge by what servers answer or by stored answers."""
+        async with AsyncExitStack() as stack:
+            pool = None
+            if location is not None:
+                from replay.replayer.sharing import open_pool
+
+                self.progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
+                pool = await stack.enter_async_context(open_pool(location, note))
+                self.progress.stage = None
+            if self.options.offline or self.fleet is None:
+                await self._by_stored_answers(files, pool)
+                return
             from replay.cli.progress import echo_server_event
             from replay.diagnosis.diagnose import FindingStore
             from replay.formats.results_file import ResultsFile
             from replay.replayer.classifier import classify_live
 
-            opened = [file for file in files if isinstance(file, ResultsFile)]
-            logs = run.path.with_name(f"{run.path.stem}.logs")
             await classify_live(
-                run,
-                opened,
-                fleet,
-                options,
-                logs=logs,
-                progress=progress,
+                self.run,
+                [file for file in files if isinstance(file, ResultsFile)],
+                self.fleet,
+                self.options,
+                logs=self.run.path.with_name(f"{self.run.path.stem}.logs"),
+                progress=self.progress,
                 on_event=echo_server_event,
                 pool=pool,
                 finder=FindingStore,
             )
-        else:
-            await _judge_stored(run, inputs, files, fleet, options, cassette, pool, progress)
 
+    async def _by_stored_answers(self, files: list[ResultsFile] | list[Source], pool: Pool | None) -> None:
+        """Judge by the recorded answers, of which what changed since the run was made, or by those of a cassette."""
+        from replay.diagnosis.diagnose import FindingStore
+        from replay.diagnosis.phrasing import counted
+        from replay.replayer.classifier import classify_stored
+        from replay.replayer.unchanged_files import UnchangedFiles
 
-async def _judge_stored(
-    run: Run,
-    inputs: InputFiles,
-    files: list[ResultsFile] | list[Source],
-    fleet: Fleet | None,
-    options: Options,
-    cassette: Cassette | None,
-    pool: Pool | None,
-    progress: Progress,
-) -> None:
-    """Judge by the recorded answers, of which what changed since the run was made, or by those of a cassette."""
-    from replay.diagnosis.diagnose import FindingStore
-    from replay.diagnosis.phrasing import counted
-    from replay.replayer.classifier import classify_stored
-    from replay.replayer.unchanged_files import UnchangedFiles
-
-    for warning in cassette.warnings(fleet) if cassette is not None else ():
-        note(warning)
-    stored = cassette.evidence(fleet) if cassette is not None else {}
-    unchanged = UnchangedFiles(run, fleet, options, inputs) if cassette is None else None
-    if unchanged is not None:
-        count = counted(len(files), "file")
-        files = unchanged.changed(files)
-        if unchanged.kept:
-            progress.notes.append(
-                f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all again)"
-            )
-        if not files:
-            return
-    executor = None
-    if pool is not None:
-        from replay.replayer.workers import OnWorkers
-
-        executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
-    listener = unchanged or inputs
-    try:
-        await classify_stored(
-            run, files, options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
-        )
-    finally:
+        run, fleet, cassette, progress = self.run, self.fleet, self.cassette, self.progress
+        for warning in cassette.warnings(fleet) if cassette is not None else ():
+            note(warning)
+        stored = cassette.evidence(fleet) if cassette is not None else {}
+        unchanged = UnchangedFiles(run, fleet, self.options, self.inputs) if cassette is None else None
         if unchanged is not None:
-            unchanged.keep()
+            count = counted(len(files), "file")
+            files = unchanged.changed(files)
+            if unchanged.kept:
+                progress.notes.append(
+                    f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all "
+                    "again)"
+                )
+            if not files:
+                return
+        executor = None
+        if pool is not None:
+            from replay.replayer.workers import OnWorkers
+
+            executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
+        listener = unchanged or self.inputs
+        try:
+            await classify_stored(
+                run, files, self.options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
+            )
+        finally:
+            if unchanged is not None:
+                unchanged.keep()

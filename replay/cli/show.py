@@ -114,8 +114,7 @@ def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
     from replay.records.files import TrajectoryFile, dump
     from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
 
-    fields = {name: getattr(trajectory, name) for name in type(trajectory).model_fields}
-    trajectory_file = dump(TrajectoryFile(**{**fields, "edges": graph.edges}))
+    trajectory_file = dump(TrajectoryFile(**{**dict(trajectory), "edges": graph.edges}))
     return {"format": SHOW_FORMAT, "version": SHOW_VERSION, "shape": _shape(graph), "trajectory": trajectory_file}
 
 

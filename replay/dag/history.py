@@ -13,15 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
-from replay.dag.documents import (
-    Document,
-    answer_tree,
-    leaf_paths,
-    name_at,
-    occurrences,
-    pointer_of,
-    words_in,
-)
+from replay.dag.documents import Document, answer_tree, leaf_paths, name_at, occurrences, pointer_of, words_in
 from replay.records import Answer, Call, RpcError, Task, ToolResult, Trajectory, TransportFault, texts_of
 
 _CREATION_VERBS: Final = frozenset(

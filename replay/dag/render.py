@@ -9,17 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from replay.dag.graph import Graph
-from replay.records import (
-    Answer,
-    Call,
-    DataEdge,
-    Outcome,
-    RpcError,
-    ToolResult,
-    TransportFault,
-    Verdict,
-    texts_of,
-)
+from replay.records import Answer, Call, DataEdge, Outcome, RpcError, ToolResult, TransportFault, Verdict, texts_of
 from replay.safety.text import cut, one_line
 
 _MAX_LINE_LENGTH: Final = 110

@@ -7,37 +7,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
-from replay.formats.document import Match, Reader
 from replay.formats.file_names import NO_MODEL, FileNames, proposed_pattern
 from replay.formats.readers import READERS
-from replay.formats.results_file import (
-    FileSummary,
-    ResultsFile,
-    Room,
-    UnopenedFile,
-    look_through,
-    looking_through,
-    read_up_to_break,
-)
+from replay.formats.results_file import FileSummary, ResultsFile, Room, UnopenedFile, look_through, read_up_to_break
 from replay.formats.sources import InputFile, inputs_of, not_looked_at, single_input
 
 __all__ = [
     "READERS",
     "FileNames",
-    "FileSummary",
     "FilesOpened",
-    "InputFile",
-    "Match",
-    "Reader",
     "ResultsFile",
-    "Room",
     "UnopenedFile",
     "files_of",
     "look_through",
-    "looking_through",
     "open_file",
     "open_files",
-    "single_input",
 ]
 
 

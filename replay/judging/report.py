@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from statistics import fmean
 
 from replay.alignment.judges import TRIMMED_FROM
-from replay.alignment.other_benchmarks import mcpbench
+from replay.alignment.other_benchmarks import mcpbench_rates
 from replay.judging.prompts import PROMPTS_OF, RatedRun, versioned
 from replay.judging.scores import agreement, coefficient_of_variation, contradictions, rated_models, task_values
 from replay.records import Outcome
@@ -68,7 +68,7 @@ def _mean_rates(
         counts.setdefault(model, Counter()).update(outcomes.get(key, {}))
     means = {}
     for model, counted in counts.items():
-        found = mcpbench(counted)
+        found = mcpbench_rates(counted)
         rates = (found.valid_tool_names, found.schema_compliance, found.execution_success)
         known = [rate for rate in rates if rate is not None]
         if len(known) == len(rates):

@@ -43,7 +43,6 @@ _INTERNAL_ERROR = re.compile(
     r"(?-i:(?:[a-z]\w*\.)*(?:Key|Index|Attribute|Type|Name|Lookup|Assertion|ZeroDivision|UnboundLocal|NullPointer)"
     r"(?:Error|Exception)\b[^\n]*)?"
 )
-_UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
 _DENIED = re.compile(r"permission denied(?! ?\([a-z])|access (?:is )?denied|operation not permitted", re.IGNORECASE)
 _PATH_DENIED = re.compile(
     r"(?:permission|access) (?:is )?denied[^\n]{0,40}?['\"](?P<path>[^'\"\n]{1,300})['\"]", re.IGNORECASE
@@ -394,12 +393,6 @@ def network_is_down(parsed: ParsedAnswer) -> bool:
 def internal_error_only(parsed: ParsedAnswer) -> bool:
     """The error says that it is an internal one, and not a word more but an exception that only a bug raises."""
     return parsed.error is not None and _INTERNAL_ERROR.fullmatch(strip_wrappers(parsed.error.text[:200])) is not None
-
-
-def undefined_in_place(parsed: ParsedAnswer) -> bool:
-    """A required argument is missing, and its place in a short answer holds what a program calls nothing."""
-    missing = any(violation.keyword == "required" for violation in parsed.violations)
-    return missing and len(parsed.text) < _MAX_LINE_LENGTH and _UNDEFINED.search(parsed.text) is not None
 
 
 def exists_already(parsed: ParsedAnswer) -> bool:

@@ -25,13 +25,17 @@ _VALUE = re.compile(
 )
 """A number, an entry of a list, a path or an address alone, or a value with its name before it."""
 
-
+_UNDEFINED = re.compile(r"\b(?:undefined|NaN)\b")
 _TO_NOTHING = re.compile(
     r"\W*(?:0|no|none|nothing) (?!(?:\w+ )?(?:errors?|warnings?|issues?|problems?|conflicts?)\b)", re.IGNORECASE
 )
-
-
 _NO_SUCCESS = re.compile(r"\b(?:not|n't|never) (?:[\w-]+ ){0,3}success", re.IGNORECASE)
+
+
+def undefined_in_place(parsed: ParsedAnswer) -> bool:
+    """A required argument is missing, and its place in a short answer holds what a program calls nothing."""
+    missing = any(violation.keyword == "required" for violation in parsed.violations)
+    return missing and len(parsed.text) < _MAX_LINE_LENGTH and _UNDEFINED.search(parsed.text) is not None
 
 
 def is_of_a_program(parsed: ParsedAnswer) -> bool:

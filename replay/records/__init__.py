@@ -8,7 +8,6 @@ from replay.records.trajectory import (
     Call,
     CallResult,
     DataEdge,
-    Dispatch,
     ParentCall,
     ReportedResult,
     Source,

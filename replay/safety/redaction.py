@@ -270,7 +270,8 @@ def _named_keys(value: Any) -> Iterator[str]:
         case str() if may_hold_secret(value):
             for kind in KINDS:
                 if isinstance(kind, NamedSecret):
-                    secrets = (match[0][match.end(1) - match.start() :] for match in kind.matches(value))
+                    named = (match for match in kind.matches(value) if match[1])  # a token is out anywhere by its shape
+                    secrets = (match[0][match.end(1) - match.start() :] for match in named)
                     yield from filter(_is_key, (secret.strip("\\\"'") for secret in secrets))
         case dict():
             for name, item in value.items():

@@ -77,10 +77,8 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     if directory.is_absolute() and directory.is_relative_to(Path.cwd()):
         directory = directory.relative_to(Path.cwd())
     trajectory, servers = files_in(directory)
-    fields = {name: getattr(shrunk.trajectory, name) for name in type(shrunk.trajectory).model_fields}
-    source = shrunk.trajectory.source
-    fields["source"] = source.model_copy(update={"file": Path(source.file).name})
-    write_json(TrajectoryFile(**fields), trajectory)
+    source = shrunk.trajectory.source.model_copy(update={"file": Path(shrunk.trajectory.source.file).name})
+    write_json(TrajectoryFile(**{**dict(shrunk.trajectory), "source": source}), trajectory)
     variables: dict[str, str] = {}
     scripts, needs = Scripts(directory.absolute(), fleet.secrets()), dict[str, None]()
     write_atomically(servers, _fleet_text(shrunk, fleet, directory, variables, scripts, needs))

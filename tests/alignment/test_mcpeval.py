@@ -8,7 +8,7 @@ import pytest
 
 from replay.alignment.other_benchmarks import (
     flexible_credit,
-    mcpbench,
+    mcpbench_rates,
     mcpeval,
     mean_of,
     near_enough,
@@ -111,7 +111,7 @@ def test_mcpbench_rates() -> None:
         Outcome.ILLEGAL_FORMAT,
         *[Outcome.INCONCLUSIVE] * 2,
     ]
-    found = mcpbench(outcomes)
+    found = mcpbench_rates(outcomes)
     assert found.valid_tool_names == pytest.approx(6 / 8)
     assert found.schema_compliance == pytest.approx(5 / 6)
     assert found.execution_success == pytest.approx(4 / 8)
@@ -119,14 +119,14 @@ def test_mcpbench_rates() -> None:
 
 
 def test_mcpbench_has_no_rate_where_nothing_was_answered() -> None:
-    found = mcpbench([Outcome.UNKNOWN_TOOL, Outcome.INCONCLUSIVE])
+    found = mcpbench_rates([Outcome.UNKNOWN_TOOL, Outcome.INCONCLUSIVE])
     assert (found.valid_tool_names, found.schema_compliance, found.execution_success) == (None, None, None)
     assert (found.calls, found.inconclusive) == (2, 1)
-    assert mcpbench([Outcome.UNKNOWN_TOOL]).execution_success == 0.0, "here all calls are judged"
+    assert mcpbench_rates([Outcome.UNKNOWN_TOOL]).execution_success == 0.0, "here all calls are judged"
 
 
 def test_mcpbench_rates_without_calls() -> None:
-    found = mcpbench([Outcome.INCONCLUSIVE])
+    found = mcpbench_rates([Outcome.INCONCLUSIVE])
     assert found.valid_tool_names is None
     assert found.schema_compliance is None
     assert found.execution_success is None

@@ -165,6 +165,11 @@ def test_secrets_in_plain_words_leave_neither_the_run_nor_the_page_nor_the_repor
         call("db/login", {"command": "psql password=hunter2a", "headers": {"Cookie": "session=hunter2b"}}),
         call("db/open", {"cookie": "hunter2c", "passwd": "hunter2d", "pwd": "hunter2e", "credential": "hunter2f"}),
         call("db/read", {"secret": 72727272}, "Set-Cookie: sid=hunter2g; Path=/\npassword: hunter2h"),
+        call(
+            "sh/run",
+            {"command": "curl -sSu ada:hunter2j https://h && mysql -u root -phunter2k shop"},
+            "amqp://u:hunter2l@h",
+        ),
     ]
     write_trajectory(tmp_path / "t.trajectory.json", calls, question="Log in with password=hunter2i")
     assert replay("classify", "t.trajectory.json", "--offline").returncode == 0
@@ -172,7 +177,7 @@ def test_secrets_in_plain_words_leave_neither_the_run_nor_the_page_nor_the_repor
         said = replay("report", "--format", form).stdout
         assert "hunter2" not in said
         assert "72727272" not in said
-    for position in ("s1c1", "s2c1", "s3c1"):
+    for position in ("s1c1", "s2c1", "s3c1", "s4c1"):
         assert "hunter2" not in replay("report", "--call", f"t:{position}").stdout
     from replay.runfile import Run
     from replay.runfile.trajectory_queries import trajectory_record
@@ -227,6 +232,13 @@ def test_what_was_once_named_a_key_stands_nowhere_in_the_run(tmp_path: Path, rep
     for form in ("markdown", "html", "json", "csv"):
         assert "pk_0a1b" not in replay("report", "--format", form).stdout
     assert "pk_0a1b" not in replay("report", "--call", "t:s1c1").stdout
+
+
+def test_a_token_is_left_the_same_before_and_after_a_document_that_holds_it_was_looked_at() -> None:
+    redactor, token = Redactor(["123456"]), "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    before = redactor.text(token)
+    redactor.learn({"id": token})
+    assert redactor.text(token) == before
 
 
 @pytest.mark.parametrize(
