@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache, wraps
+from functools import cached_property, lru_cache, wraps
 from itertools import islice
 from typing import Any, Final
 
@@ -52,10 +52,13 @@ class ArgumentIndex:
         strings = {value[:MAX_VALUE_LENGTH].strip() for value in values if isinstance(value, str)}
         self.texts = tuple(sorted(strings - {""}, key=len)[::-1])
         self.numbers = tuple(value for value in values if not isinstance(value, str))
-        lists = (len(value) for value in (arguments or {}).values() if isinstance(value, list))
-        measures = (measure for text in self.texts for measure in (len(text), len(text.split())))
-        self.lengths = frozenset({*(n for n in lists if n > 1), *(n for n in measures if n > _MAX_COMMON)})
+        self._lists = [len(value) for value in (arguments or {}).values() if isinstance(value, list)]
+
+    @cached_property
+    def lengths(self) -> frozenset[int]:
         """Of the lists, and of the texts in characters and in words; none that may be any number."""
+        measures = (measure for text in self.texts for measure in (len(text), len(text.split())))
+        return frozenset([*(n for n in self._lists if n > 1), *(n for n in measures if n > _MAX_COMMON)])
 
     def repeats_argument(self, key: str, part: Any) -> bool:
         """Whether a field of an answer only repeats an argument: by its name, or by a value of some length."""

@@ -54,7 +54,7 @@ _NO_PORT = re.compile(
     re.IGNORECASE,
 )
 _NO_CONTAINER = re.compile(
-    r"\bcontainer name (\S+) is already in use\b|\bcontainer (\S+) is unhealthy\b|\bservice (\S+) is not running\b",
+    r"\bcontainer (?:name \S+ is (?P<taken>already in use)|\S+ is unhealthy)\b|\bservice \S+ is not running\b",
     re.IGNORECASE,
 )
 _NAME_IN_CODE = re.compile(
@@ -353,8 +353,9 @@ def system_denies_program(parsed: ParsedAnswer) -> bool:
         return False
     text = decisive_part(parsed.error)
     container = _NO_CONTAINER.search(text) if parsed.error.basis == "exit" else None
-    named = container is not None and "already" in container[0] and parsed.arguments.value_named_in(container[0])
-    return _NO_PORT.search(text) is not None or (container is not None and not named)
+    if container is not None and not (container["taken"] and parsed.arguments.value_named_in(container[0])):
+        return True
+    return _NO_PORT.search(text) is not None
 
 
 def os_denies_named_path(parsed: ParsedAnswer) -> bool:

@@ -321,7 +321,7 @@ class ParsedAnswer:
 
     def _error_in_text(self, text: str, marked: bool, message: bool = False) -> ErrorReport | None:
         if marked:
-            of_a_host = any(layer.label == "tool_use_error" for layer in self.layers)
+            of_a_host = any(layer.kind == "tag" for layer in self.layers)
             return report_of(_own_words_of_host(text, self.arguments) if of_a_host else text, "flag")
         if shows_lines(text, self.arguments, self.tool):
             return None

@@ -25,7 +25,6 @@ ERROR_KEYS = tuple(
     errormessages error_details
     """.split()  # noqa: SIM905 a list would take a line a word
 )
-ERRORS_ALONE = frozenset(ERROR_KEYS)
 PROBLEM_KEYS = ("problem", "problems")
 """Fields of an error that may as well hold the question to an answer beside it."""
 REASON_KEYS = ("because", "why")

@@ -16,14 +16,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from jsonschema import (
-    Draft3Validator,
-    Draft4Validator,
-    Draft6Validator,
-    Draft7Validator,
-    Draft201909Validator,
-    Draft202012Validator,
-)
+import jsonschema
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
@@ -36,12 +29,12 @@ from replay.safety.linear_regex import PatternError, compile_pattern
 from replay.safety.text import cut
 
 _DRAFTS = (
-    Draft3Validator,
-    Draft4Validator,
-    Draft6Validator,
-    Draft7Validator,
-    Draft201909Validator,
-    Draft202012Validator,
+    jsonschema.Draft3Validator,
+    jsonschema.Draft4Validator,
+    jsonschema.Draft6Validator,
+    jsonschema.Draft7Validator,
+    jsonschema.Draft201909Validator,
+    jsonschema.Draft202012Validator,
 )
 _MAX_VIOLATIONS = 50
 _MAX_MESSAGE_LENGTH = 300
@@ -116,9 +109,9 @@ def _beyond_limits(text: str) -> str | None:
 def draft_of(schema: JsonObject) -> Any:
     """The validator of the draft that a schema names; of the latest where it names none that is known."""
     if not isinstance(schema.get("$schema"), str):
-        return Draft202012Validator
-    kind = validator_for(schema, default=Draft202012Validator)
-    return kind if kind in _DRAFTS else Draft202012Validator
+        return jsonschema.Draft202012Validator
+    kind = validator_for(schema, default=jsonschema.Draft202012Validator)
+    return kind if kind in _DRAFTS else jsonschema.Draft202012Validator
 
 
 @lru_cache(maxsize=1024)

@@ -192,7 +192,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
     headless = _without_heading(text)
-    bare = _QUOTED_NAME.sub("", headless)
+    bare = _QUOTED_NAME.sub("", headless.split("\n", 1)[0])
     stripped = _QUOTED_NAME.sub("", arguments.without_values(headless)).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
