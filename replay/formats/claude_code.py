@@ -90,6 +90,8 @@ class _Thread:
     """Hashes of its calls as they were written: their text is not held twice."""
     parent_call: str | None = None
     """The id of the call that started it, where the lines say so."""
+    early: dict[str, JsonObject] = field(default_factory=dict)
+    """Results that stand before the line of their call, by its id."""
 
     def read(self, line: JsonObject) -> None:
         """Take in one conversation line."""
@@ -115,10 +117,12 @@ class _Thread:
                 call = _call(block, seconds_between(self.log.started_at, moment))
                 if self._is_new(call):
                     self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
+                    if call.id in self.early:
+                        self._read_result(self.early.pop(call.id))
             elif kind == "text" and isinstance(block.get("text"), str):
                 self.log.say(block["text"])
         elif kind == "tool_result":
-            self._read_result(block, moment)
+            self._read_result(block)
         elif kind == "text" and isinstance(block.get("text"), str) and line.get("isCompactSummary") is not True:
             self.log.ask(block["text"])
 
@@ -130,13 +134,15 @@ class _Thread:
             return True
         return False
 
-    def _read_result(self, block: JsonObject, moment: Any) -> None:
+    def _read_result(self, block: JsonObject) -> None:
+        """Give the call its answer; a tool that is done at once is told of before the reply that called it."""
         content, failed = block.get("content"), block.get("is_error") is True
-        answer = result_with_flag(content, failed)
-        changes: dict[str, Any] = {}
-        if failed and _first_text(content).lstrip().startswith(INTERRUPTIONS):
-            changes["interrupted"] = True
-        self.log.answer(text_of(block.get("tool_use_id")), answer, **changes)
+        identifier, answer = text_of(block.get("tool_use_id")), result_with_flag(content, failed)
+        changes: dict[str, Any] = (
+            {"interrupted": True} if failed and _is_interrupted(_first_text(content).strip()) else {}
+        )
+        if not self.log.answer(identifier, answer, **changes) and identifier is not None:
+            self.early[identifier] = block
 
     def usage(self) -> Usage | None:
         """The tokens of all its messages, which are forgotten then, as are the calls that were written."""
@@ -185,8 +191,14 @@ class _Threads:
         return root
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
-        """Sessions first, then sub-agents; each thread is dropped once it was given out."""
+        """Sessions first, then sub-agents; each thread is dropped once it was given out.
+
+        A session that was gone on with in this file has a few lines in it: it is one of the file's where it has calls.
+        """
         order = sorted(self._threads, key=lambda identifier: self._threads[identifier].parent_session is not None)
+        sessions = [identifier for identifier in order if self._threads[identifier].parent_session is None]
+        callers = [identifier for identifier in sessions if self._threads[identifier].log.calls()]
+        order = (callers or sessions) + order[len(sessions) :]
         parents = {identifier: self._parent(self._threads[identifier]) for identifier in order}
         for identifier in order:
             thread = self._threads.pop(identifier)
@@ -232,6 +244,11 @@ def _call(block: JsonObject, started: float | None) -> Call:
     name = block.get("name", MISSING)
     local = isinstance(name, str) and not name.startswith(_MCP)
     return build_call(name, block.get("input", MISSING), id=text_of(block.get("id")), started=started, local=local)
+
+
+def _is_interrupted(text: str) -> bool:
+    """Whether the harness says that a call was refused or aborted: behind the program's status it stands last."""
+    return text.startswith(INTERRUPTIONS) or text.rpartition("\n")[2].startswith("[Request interrupted")
 
 
 def _first_text(content: Any) -> str:

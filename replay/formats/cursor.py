@@ -106,10 +106,11 @@ class _Session:
             return
         if not partial:
             self.log.say(text)
+        reply = object()
         for block in objects(message.get("content")):
             if block.get("type") in ("tool_use", "tool_call"):
                 call = build_call(block.get("name"), block.get("input"), id=text_of(block.get("id")), local=True)
-                self.log.add(call, id(message))
+                self.log.add(call, reply)
 
     def _read_call(self, line: JsonObject) -> None:
         identifier, written = text_of(line.get("call_id")) or "", line["tool_call"]

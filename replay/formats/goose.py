@@ -97,10 +97,11 @@ def _read(message: JsonObject, log: CallLog) -> None:
         log.say(text)
     elif text:
         log.ask(text)
+    reply = object()
     for block in objects(message["content"]):
         if block.get("type") == "toolRequest":
             call = _call(block).model_copy(update={"started": seconds_between(log.started_at, time)})
-            log.add(call, id(message))
+            log.add(call, reply)
         elif block.get("type") == "toolResponse":
             log.answer(text_of(block.get("id")), _answer(object_in(block, "toolResult")))
 

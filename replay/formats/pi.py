@@ -105,5 +105,6 @@ class _Session:
         log.model = log.model or model
         log.say(text)
         blocks = [block for block in objects(message.get("content")) if block.get("type") == "toolCall"]
+        reply = object()
         for written in (*blocks, *objects(message.get("toolCalls"))):
-            log.add(function_call(written, local=True, started=started), id(message), model=model)
+            log.add(function_call(written, local=True, started=started), reply, model=model)

@@ -134,6 +134,14 @@ def test_a_session_of_pi_is_read(tmp_path: Path) -> None:
     assert (trajectory.usage.input_tokens, trajectory.usage.output_tokens) == (6, 3)
 
 
+def test_each_reply_of_a_long_session_is_a_step_of_its_own(tmp_path: Path) -> None:
+    reply = {"role": "assistant", "content": [{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}]}
+    answer = {"role": "toolResult", "toolCallId": "c1", "content": "a"}
+    told = [{"type": "message", "message": message} for message in (reply, answer)] * 40
+    (trajectory,) = read(tmp_path, lines(*PI[:3], *told))
+    assert len(trajectory.steps) == 40
+
+
 def test_a_session_trace_of_the_hub_is_read(tmp_path: Path) -> None:
     call = {"id": "t1", "function": {"name": "get_time", "arguments": "{}"}}
     messages: list[dict[str, Any]] = [

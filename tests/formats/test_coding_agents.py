@@ -267,6 +267,27 @@ def test_a_call_that_stands_on_two_lines_is_one_call(tmp_path: Path) -> None:
     assert [(call.id, answer_of(call)) for call in trajectory.calls()] == [("t1", "text of a"), ("t2", None)]
 
 
+def test_a_result_that_stands_before_the_line_of_its_call_is_its_answer(tmp_path: Path) -> None:
+    asked = said("assistant", use("t1", "Read", path="a"), sessionId="s", uuid="1")
+    told = said("user", result("t1", "text of a"), sessionId="s", uuid="2", parentUuid="1")
+    (trajectory,) = read(tmp_path, lines(told, asked))
+    assert [(call.id, answer_of(call)) for call in trajectory.calls()] == [("t1", "text of a")]
+
+
+def test_the_few_lines_of_a_session_that_is_gone_on_with_are_no_session_of_the_file(tmp_path: Path) -> None:
+    before = said("user", [{"type": "text", "text": "look"}], sessionId="earlier")
+    asked = said("assistant", use("t1", "Read", path="a"), sessionId="s")
+    file = opened(tmp_path, lines(before, asked, said("user", result("t1", "text of a"), sessionId="s")))
+    assert file.ids == ("s",)
+
+
+def test_a_program_that_the_user_stopped_was_interrupted_although_its_status_is_told_first(tmp_path: Path) -> None:
+    stopped = result("t1", "Exit code 137\n[Request interrupted by user for tool use]")[0] | {"is_error": True}
+    asked = said("assistant", use("t1", "Bash", command="sleep 9"), sessionId="s")
+    (trajectory,) = read(tmp_path, lines(asked, said("user", [stopped], sessionId="s")))
+    assert [call.interrupted for call in trajectory.calls()] == [True]
+
+
 def test_each_change_of_codexs_list_of_things_to_do_is_a_call_of_its_plan_tool(tmp_path: Path) -> None:
     def todo(kind: str, done: bool) -> dict[str, Any]:
         item = {"id": "item_1", "type": "todo_list", "items": [{"text": "look", "completed": done}]}
