@@ -332,6 +332,7 @@ async def _judge(
     from replay.replayer.classifier import classify_live, classify_stored
     from replay.replayer.plan import Progress
     from replay.runfile import Run as RunFile
+    from replay.runfile.repeated_calls import leave_out_repeated
     from replay.safety.redaction import Redactor
 
     progress = Progress(warn=on_note)
@@ -342,6 +343,7 @@ async def _judge(
         else:
             logs = path.with_name(f"{path.stem}.logs")
             await classify_live(run, files, fleet, options, logs=logs, progress=progress)
+        leave_out_repeated(run)
         FindingStore(run).keep_missing()
     for text in progress.notes:
         on_note(text)

@@ -173,9 +173,11 @@ async def judge_recorded(
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
     from replay.runfile import Run
+    from replay.runfile.repeated_calls import leave_out_repeated
     from replay.safety.redaction import Redactor
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         on_done = FindingStore(run).keep if with_findings else None
         options = Options(offline=True, on_done=on_done, labels=known_labels(fleet))
         await classify_stored(run, opened, options, progress=progress or Progress(), fleet=fleet)
+        leave_out_repeated(run)

@@ -27,7 +27,6 @@ class InputFiles:
     def __init__(self, files: tuple[Path, ...], names: str | None, since: str = "") -> None:
         from replay.formats import FilesOpened, files_of
         from replay.formats.file_names import FileNames
-        from replay.formats.results_file import RepeatedCalls
 
         self.unread: list[UnreadFile] = []
         """Those that could not be read, or not as a whole."""
@@ -35,7 +34,6 @@ class InputFiles:
         """Of those that could be read."""
         self._named_broken = self._any_too_old = False
         self._calls = 0
-        self._repeated = RepeatedCalls()
         self._opened: FilesOpened = FilesOpened(self._note_broken, note)
         self._sources = list(files_of(files, FileNames(names), self._note_broken, note, since))
 
@@ -67,7 +65,6 @@ class InputFiles:
         elif file.lost:
             self._note_unread("in-part", file.path, "parts of it could not be read", file.model)
         self._calls += file.calls
-        self._repeated.note(file)
         for warning in file.warnings:
             note(warning)
         if not file.calls:
@@ -158,8 +155,6 @@ class InputFiles:
         from replay.diagnosis.phrasing import counted
         from replay.errors import InputError, PartlyReadError
 
-        if (repeated := self._repeated.sentence()) is not None:
-            note(repeated)
         if self.unread:
             message = f"{counted(len(self.unread), 'file')} could not be read, or not as a whole; see above"
             if strict or self._named_broken:

@@ -44,6 +44,7 @@ async def judge_with_progress(
     from replay.diagnosis.phrasing import counted
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
+    from replay.runfile.repeated_calls import leave_out_repeated
     from replay.runfile.unread_files import save_unread
 
     progress = Progress(warn=note)
@@ -53,6 +54,7 @@ async def judge_with_progress(
     async with shown_progress(progress):
         await _Judging(run, inputs, fleet, options, cassette, progress).judge(files, location)
     inputs.check()
+    leave_out_repeated(run)
     with run.transaction() as db:
         save_unread(db, inputs.unread, inputs.paths)
     if location is not None:

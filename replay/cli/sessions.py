@@ -159,6 +159,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.workers import OnWorkers
     from replay.runfile.judged_files import keep_files
+    from replay.runfile.repeated_calls import leave_out_repeated
 
     options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
@@ -178,6 +179,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
             unchanged.keep()
     with run.transaction() as db:
         keep_files(db, seen.read)
+    leave_out_repeated(run)
 
 
 def _size(source: UnopenedFile) -> int:
@@ -188,17 +190,13 @@ class _Seen:
     """Counts what becomes of session files: a line says it of all, where `classify` has one for each."""
 
     def __init__(self) -> None:
-        from replay.formats.results_file import RepeatedCalls
-
         self._unread: list[str] = []
         self.read: list[str] = []
         """The sessions, now or when they were last judged."""
-        self._repeated = RepeatedCalls()
 
     def opened(self, source: Source, file: FileSummary) -> None:
         """A session was looked through."""
         self.read.append(file.path)
-        self._repeated.note(file)
         if file.lost:
             self._unread.append(file.path)
 
@@ -210,9 +208,7 @@ class _Seen:
             self._unread.append(error.path)
 
     def tell(self) -> None:
-        """Say how many could not be read, and how many calls stand in several."""
-        if (repeated := self._repeated.sentence()) is not None:
-            note(repeated)
+        """Say how many could not be read."""
         if self._unread:
             files = "1 file" if len(self._unread) == 1 else f"{len(self._unread)} files"
             echo_err(

@@ -20,7 +20,7 @@ from replay.formats.readers import surest_reader
 from replay.formats.record_builders import within_limits
 from replay.formats.sources import InputFile
 from replay.json_values import TOO_DEEP, begun_json, first_json
-from replay.records import Trajectory
+from replay.records import Call, Trajectory, digest
 from replay.records.time_span import utc
 from replay.records.tool_name import with_calls, without_dispatcher
 
@@ -62,7 +62,7 @@ class _Slot(NamedTuple):
     last: str | None
     """When its last call began, in UTC; None where it has no times."""
     call_ids: tuple[str, ...]
-    """Of a session's calls, which another file may repeat."""
+    """Of a session's calls, which another file may repeat; "" for one that has none. None for other trajectories."""
 
 
 class UnopenedFile(NamedTuple):
@@ -99,7 +99,7 @@ class FileSummary:
     last: str | None = None
     """When the last call of all began, in UTC; None where not every trajectory has times."""
     call_ids: tuple[str, ...] = ()
-    """Of the calls of sessions that an agent goes on with in another file."""
+    """Of each call, in the order of `ids`, where they are sessions that an agent may go on with in another file."""
 
     @property
     def calls(self) -> int:
@@ -250,7 +250,7 @@ def looking_through(
         lost=lost,
         beside=tuple(dict.fromkeys(beside)),
         last=last,
-        call_ids=tuple(identifier for slot in standing for identifier in slot.call_ids),
+        call_ids=_call_ids(standing),
         why="; ".join(dict.fromkeys(part.why for part in parts)),
         unanswered=sum(slot.unanswered for slot in standing),
         source=UnopenedFile(file, names),
@@ -273,6 +273,13 @@ def _hold(held: list[Trajectory], trajectory: Trajectory, *, fits: bool) -> None
 def _last_moment(slots: Sequence[_Slot]) -> str | None:
     """The latest of the trajectories' last moments; None where one of them tells none."""
     return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+
+
+def _call_ids(slots: Sequence[_Slot]) -> tuple[str, ...]:
+    """Of all calls, in their order; none where no trajectory is a session's."""
+    if not any(slot.call_ids for slot in slots):
+        return ()
+    return tuple(identifier for slot in slots for identifier in slot.call_ids or ("",) * slot.calls)
 
 
 def _last_of_each_id(slots: Sequence[_Slot]) -> frozenset[int] | None:
@@ -336,8 +343,13 @@ def _slot(trajectory: Trajectory) -> _Slot:
     calls = list(trajectory.calls())
     unanswered = [call for call in calls if call.answer is None]
     last = utc(trajectory.started_at, max([call.started or 0 for call in calls], default=0))
-    ids = tuple(call.id for call in calls if call.id) if trajectory.source.format == ClaudeCodeReader.name else ()
+    ids = tuple(_key(trajectory, call) for call in calls) if trajectory.source.format == ClaudeCodeReader.name else ()
     return _Slot(trajectory.id, trajectory.model, len(calls), len(unanswered), last, ids)
+
+
+def _key(trajectory: Trajectory, call: Call) -> str:
+    """What a call has in common with its copy in another file: its id, and when it began."""
+    return digest([call.id, utc(trajectory.started_at, call.started or 0)])[:16] if call.id else ""
 
 
 def _check_age(file: InputFile, since: str, last: str | None) -> None:
@@ -355,33 +367,3 @@ def _duplicates(path: str, slots: list[_Slot]) -> Iterator[str]:
     duplicates = [identifier for identifier, count in counts.items() if count > 1]
     if duplicates:
         yield f"{path}: {len(duplicates)} duplicate ids, the last one stands: {', '.join(duplicates)}"
-
-
-class RepeatedCalls:
-    """Counts the calls that several files hold; the order of the files does not matter."""
-
-    def __init__(self) -> None:
-        self._first_file: dict[str, str] = {}
-        """By the id of a call."""
-        self._files: set[str] = set()
-        self._calls = self._repeated = 0
-
-    def note(self, file: FileSummary) -> None:
-        """Take note of a file that was looked through."""
-        own = set(file.call_ids)
-        self._calls += len(own)
-        for identifier in own:
-            first = self._first_file.setdefault(identifier, file.path)
-            if first != file.path:
-                self._repeated += 1
-                self._files |= {first, file.path}
-
-    def sentence(self) -> str | None:
-        """What to tell of them; None where no call is repeated."""
-        if not self._repeated:
-            return None
-        distinct, files = self._calls - self._repeated, len(self._files)
-        return (
-            f"{self._repeated:,} of {self._calls:,} calls repeat calls of other files ({files:,} files share some), as "
-            f"sessions do that were resumed or forked: they are counted in each, and {distinct:,} are distinct"
-        )

@@ -219,6 +219,14 @@ class Disagreements(Record):
     """The directory that these paths have in common."""
 
 
+class RepeatedCalls(Record):
+    """Calls that session files repeat of others, and that stand in no number a second time."""
+
+    calls: int
+    files: int
+    """That repeat some."""
+
+
 class RunSummary(Record):
     """The whole run."""
 
@@ -243,5 +251,7 @@ class RunSummary(Record):
     """How often each call was re-issued."""
     unread: Unread | None = None
     """Files that stand in no number; None where all were read."""
+    repeated: RepeatedCalls | None = None
+    """Calls that were left out, since another session file of the run holds them too; None where there are none."""
     flaky: tuple[FailureGroup, ...] = ()
     """Calls whose outcome changed from trial to trial; none where there was one trial."""

@@ -12,6 +12,7 @@ from replay.records import CallResult, Trajectory
 from replay.replayer.plan import Options, Piece, Progress, ReplayContext, count_calls
 from replay.replayer.verdict import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run
+from replay.runfile.repeated_calls import keep_session_calls
 
 Source = ResultsFile | UnopenedFile
 
@@ -68,6 +69,7 @@ class Judging:
         with self.run.transaction():
             self.progress.notes += self.run.follow(file.path, file.model, file.ids)
             self.run.forget_verdicts([file.path])
+            keep_session_calls(self.run, file.path, file.ids, file.call_counts, file.call_ids, file.last)
             if number is not None:
                 self.run.file_row(file.path, file.model, file.format, number)
         self.listener.opened(source, file)

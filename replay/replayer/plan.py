@@ -21,6 +21,7 @@ from replay.replayer.recorded_paths import AbsentPaths
 from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
 from replay.replayer.verdict import fault_in_words
 from replay.runfile import Run, TrajectoryState
+from replay.runfile.repeated_calls import keep_session_calls
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,7 @@ def servers_to_start(
     """The servers that unfinished trajectories name, in the order of the fleet file; counts what there is to do."""
     for file in files:
         progress.notes += run.follow(file.path, file.model, file.ids)
+        keep_session_calls(run, file.path, file.ids, file.call_counts, file.call_ids, file.last)
     names: set[str] = set()
     absent = AbsentPaths(fleet)
     for file in files:

@@ -7,7 +7,7 @@ from typing import Final
 
 from replay.diagnosis.phrasing import counted
 from replay.records import UNFOUNDED, Certainty, Fault
-from replay.records.summary import Spending, Unread, UnreadEffect, UnreadFile
+from replay.records.summary import RepeatedCalls, Spending, Unread, UnreadEffect, UnreadFile
 from replay.safety.text import one_line
 
 _WHOSE: Final[Mapping[Fault, str]] = {
@@ -47,6 +47,14 @@ def fault_line(faults: Mapping[Fault, int]) -> str:
     shown = ", ".join(f"{_WHOSE[fault]} {faults.get(fault, 0):,}" for fault in Fault)
     calls = "1 call without success is" if failed == 1 else f"{failed:,} calls without success are"
     return f"Whose fault the {calls}: {shown}"
+
+
+def repeated_line(repeated: RepeatedCalls | None) -> str:
+    """How many calls were left out, since other session files hold them too; "" where there are none."""
+    if repeated is None:
+        return ""
+    held = f"{counted(repeated.calls, 'call')} of {counted(repeated.files, 'session file')}"
+    return f"Left out: {held} that other files hold too, as resumed and forked sessions do"
 
 
 def spending_line(spending: Sequence[Spending]) -> str:

@@ -21,7 +21,7 @@ from replay.records.files import CallRow
 from replay.records.finding import Finding, KnownFailure
 from replay.records.summary import ModelSummary, RunSummary, Unread
 from replay.reports import Selection
-from replay.reports.basis import certainty_line, fault_line, spending_line, unread_lines
+from replay.reports.basis import certainty_line, fault_line, repeated_line, spending_line, unread_lines
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import calls_of_trajectories, matching_positions
@@ -195,7 +195,8 @@ class ReportScope:
 
 def basis_lines(scope: ReportScope) -> list[str]:
     """What stands beside outcomes: what was not read, what rests on nothing, whose fault failures are, their cost."""
-    lines = certainty_line(scope.certainties), fault_line(scope.faults), scope.spending
+    repeated = repeated_line(scope.summary.repeated) if scope.whole else ""
+    lines = repeated, certainty_line(scope.certainties), fault_line(scope.faults), scope.spending
     return [*unread_lines(scope.unread), *filter(None, lines)]
 
 

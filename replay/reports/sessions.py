@@ -9,7 +9,7 @@ from typing import Final
 from replay.records import Outcome, qualified_name
 from replay.records.summary import FailureGroup, RunSummary
 from replay.records.tool_name import read_name
-from replay.reports.basis import certainty_line
+from replay.reports.basis import certainty_line, repeated_line
 from replay.reports.summary import groups_text
 from replay.reports.tables import laid_out
 from replay.runfile import Run
@@ -30,7 +30,11 @@ def sessions_text(run: Run, summary: RunSummary, width: int = 160) -> str:
         summary: of the run.
         width: columns that there are.
     """
-    parts = ["\n".join(filter(None, [*_server_lines(run), certainty_line(summary.certainties)]))]
+    parts = [
+        "\n".join(
+            filter(None, [*_server_lines(run), repeated_line(summary.repeated), certainty_line(summary.certainties)])
+        )
+    ]
     if summary.failures:
         parts.append(groups_text("What failed most, by tool and cause", summary.failures, width))
     if summary.inconclusive:

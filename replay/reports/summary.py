@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from replay.diagnosis.phrasing import without_preamble
 from replay.records import Outcome, Reason, qualified_name
 from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, Unread, well_formed
-from replay.reports.basis import certainty_line, fault_line, unread_calls, unread_label, unread_lines
+from replay.reports.basis import certainty_line, fault_line, repeated_line, unread_calls, unread_label, unread_lines
 from replay.reports.tables import column_widths, laid_out
 from replay.safety.text import one_line
 
@@ -40,7 +40,11 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
     parts = ["\n".join(_model_lines(summary, width, dim))]
     if summary.disagreements is not None and summary.disagreements.calls:
         parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
-    if basis := [*filter(None, [certainty_line(summary.certainties), fault_line(summary.faults)])]:
+    if basis := [
+        *filter(
+            None, [repeated_line(summary.repeated), certainty_line(summary.certainties), fault_line(summary.faults)]
+        )
+    ]:
         parts.append("\n".join(_wrapped(basis, width)))
     if summary.failures:
         parts.append(groups_text("What went wrong most", summary.failures, width))

@@ -37,7 +37,9 @@ CREATE TABLE ratings (
 
 TABLES = """
 -- Format and version, with what the run was made, what could not be read, and under `judged:3` what file 3 was when it
--- was judged by recorded answers: while that is the same, its verdicts stand, and it is not read again.
+-- was judged by recorded answers: while that is the same, its verdicts stand, and it is not read again. Under
+-- `session:/path` what tells the calls of a session file from those of others, and under `repeated` how many calls of a
+-- file were left out, since another one has them too.
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row a server of the fleet that a trajectory names: the record as JSON.

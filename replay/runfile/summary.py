@@ -22,6 +22,7 @@ from replay.records.summary import (
 )
 from replay.runfile.compare_queries import file_paths
 from replay.runfile.conditions import in_files, is_failure, placeholders
+from replay.runfile.repeated_calls import repeated_calls
 from replay.runfile.run import Run
 from replay.runfile.trajectory_queries import Addresses
 from replay.runfile.unread_files import unread_files
@@ -66,6 +67,7 @@ def summarize(
         root_causes=tuple(_root_causes(run, addresses, most, where)),
         disagreements=_disagreements(run, where),
         trials=trials,
+        repeated=repeated_calls(run.connection, files),
         unread=_unread(unread_files(run.connection) if unread is None else unread, outcomes, models),
         flaky=tuple(_groups(run, addresses, f"c.details LIKE '%\"flaky\"%' AND {where}", most)) if trials > 1 else (),
     )

@@ -21,14 +21,15 @@ from tests.in_process import replay_here
 NOW = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}Z"
 
 
-def claude_session(*calls: tuple[str, str, bool], moment: str = NOW) -> str:
+def claude_session(*calls: tuple[str, str, bool], moment: str = NOW, session: str = "5e55-10") -> str:
     """A session of Claude Code: tool, what it answered, whether as an error."""
-    about = {"sessionId": "5e55-10", "timestamp": moment, "cwd": "/x", "version": "2.0.1", "isSidechain": False}
+    about = {"sessionId": session, "timestamp": moment, "cwd": "/x", "version": "2.0.1", "isSidechain": False}
     lines: list[dict[str, Any]] = []
     for number, (tool, text, failed) in enumerate(calls):
-        used = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": {"path": f"/srv/{number}.txt"}}
+        identifier = f"{session}-{number}"
+        used = {"type": "tool_use", "id": identifier, "name": tool, "input": {"path": f"/srv/{number}.txt"}}
         message = {"id": f"m{number}", "role": "assistant", "model": "opus", "type": "message", "content": [used]}
-        answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": text, "is_error": failed}
+        answer = {"type": "tool_result", "tool_use_id": identifier, "content": text, "is_error": failed}
         lines.append({"type": "assistant", "uuid": f"a{number}", "message": message, **about})
         lines.append({"type": "user", "uuid": f"u{number}", "message": {"role": "user", "content": [answer]}, **about})
     return "".join(json.dumps(line) + "\n" for line in lines)
@@ -128,12 +129,12 @@ def failing_rows(output: str) -> list[list[str]]:
 def test_only_sessions_that_went_on_are_judged_again_and_those_out_of_the_window_leave(home: Path) -> None:
     folder = home / ".claude/projects/shop"
     for name in ("one", "two", "three"):
-        (folder / f"{name}.jsonl").write_text(claude_session(("Bash", "boom", True)))
+        (folder / f"{name}.jsonl").write_text(claude_session(("Bash", "boom", True), session=name))
     first = replay_here("sessions")
     assert "as they were" not in first.stderr
     assert failing_rows(first.stdout) == [["(no", "server", "named)", "3", *failing_rows(first.stdout)[0][4:]]]
 
-    (folder / "two.jsonl").write_text(claude_session(("Bash", "boom", True), ("Bash", "done", False)))
+    (folder / "two.jsonl").write_text(claude_session(("Bash", "boom", True), ("Bash", "done", False), session="two"))
     again = replay_here("sessions")
     assert "note: 2 of 3 sessions are as they were: their verdicts stand" in again.stderr
     assert failing_rows(again.stdout)[0][3] == "4"

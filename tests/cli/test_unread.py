@@ -153,24 +153,6 @@ def test_a_small_file_is_taken_to_hold_no_more_than_it_could_and_an_empty_list_i
     assert "(taken as 2 calls)" in done.stdout
 
 
-@pytest.mark.parametrize("workers", [(), ("--workers", "1")])
-def test_calls_that_a_resumed_session_repeats_are_told(
-    replay: Replay, tmp_path: Path, workers: tuple[str, ...]
-) -> None:
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    for session, numbers in (("a", range(3)), ("b", range(5)), ("c", range(7, 9))):
-        blocks = [{"type": "tool_use", "id": f"toolu_{n}", "name": "Bash", "input": {"command": "ls"}} for n in numbers]
-        lines = [
-            {"type": "assistant", "sessionId": session, "uuid": block["id"], "message": {"id": "m", "content": [block]}}
-            for block in blocks
-        ]
-        (runs / f"{session}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    done = replay("classify", runs, "--offline", *workers)
-    assert "3 of 10 calls repeat calls of other files (2 files share some)" in done.stderr
-    assert "7 are distinct" in done.stderr
-
-
 def test_the_cause_comes_before_a_fleet_that_is_missing(replay: Replay, tmp_path: Path) -> None:
     (tmp_path / "empty.json").touch()
     (tmp_path / "folder").mkdir()
