@@ -112,10 +112,7 @@ class Redactor:
         return cleaned
 
     def _text(self, text: str) -> str:
-        text = self._without_known(text)
-        if may_hold_secret(text):
-            for kind in KINDS:
-                text = kind.taken_out(text)
+        text = _without_shapes(self._without_known(text))
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
         return text if self._further is None else self._further(text)
@@ -200,7 +197,7 @@ class Redactor:
         if isinstance(value, dict):
             return self._object(value)
         if isinstance(value, list | tuple):
-            cleaned = [self._cleaned(item) for item in value]
+            cleaned = _command([self._cleaned(item) for item in value])
             return value if all(map(_is_same_object, cleaned, value)) else type(value)(cleaned)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._number(value)
@@ -286,6 +283,27 @@ def _named_keys(value: Any) -> Iterator[str]:
 
 def _is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None and PLAIN_VALUE.fullmatch(text) is None
+
+
+def _without_shapes(text: str) -> str:
+    """The text without what has the shape of a secret, or stands under the name of one."""
+    if may_hold_secret(text):
+        for kind in KINDS:
+            text = kind.taken_out(text)
+    return text
+
+
+def _command(items: list[Any]) -> list[Any]:
+    """A list, of which an option may say that the word after it is a secret: that shows in the list as text alone."""
+    if not all(isinstance(item, str) for item in items) or not any(item.startswith("-") for item in items):
+        return items
+    written = json.dumps(items, ensure_ascii=False)
+    left = _without_shapes(written)
+    try:
+        words = items if left == written else json.loads(left)
+    except ValueError:  # something was taken out together with the quote behind it
+        return items
+    return words if len(words) == len(items) else items
 
 
 def _unused(key: Any, taken: dict[Any, Any]) -> Any:

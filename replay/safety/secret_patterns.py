@@ -73,6 +73,7 @@ _PROBES: Final = (
     r"A[KS]IA[A-Z0-9]{16}",
     rf"""["'](?i:(?:[a-z0-9]+[_-])*(?:{SENSITIVE_NAMES}))\\*["']{_GAP}:{_GAP}["'\[0-9-]""",
     rf"(?i:{SENSITIVE_NAMES}){_GAP}=",
+    rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}(?:\|\||\?\?)",
     rf"--(?i:(?:[a-z0-9]+-)*(?:{SENSITIVE_NAMES}))",
     rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}:",
     rf"(?i:{_WHATEVER_STANDS_THERE}){_GAP}(?i:is)",
@@ -80,7 +81,7 @@ _PROBES: Final = (
     rf"""{_SCHEME_END}[^\s/"']*@""",
     r"hooks\.slack\.com/|/api/webhooks/",
     "[0-9]Q~",
-    "curl |mysql|mariadb|mongo|sshpass|redis-cli|docker login|podman login|openssl",
+    r"curl[^\w]|mysql|mariadb|mongo|sshpass|redis-cli|(?:docker|podman)[^\w]+login|openssl",
     rf"(?i:{_SQL})",
 )
 
@@ -174,7 +175,7 @@ def _named(name: str, pattern: str) -> NamedSecret:
 
 def _option(programs: str, option: str) -> Token:
     """The word that follows an option on the command line of these programs."""
-    words = rf"(\b(?:{programs}){option})(?i:{_QUOTED}|{_NOT_ONE}{_VALUE})"
+    words = rf"""(\b(?:{programs}){option})(?!\\*["']\s*[,\]])(?i:{_QUOTED}|{_NOT_ONE}{_VALUE})"""
     return _token(programs, words, _after_its_name)
 
 
@@ -186,12 +187,22 @@ _NOT_ONE: Final = (
 )
 """What may stand after the name of a secret instead of it: a variable, a placeholder, code that gets it."""
 _VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
-_QUOTED: Final = r"""(?P<quote>\\*["'])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote)|\Z)"""
+_QUOTED: Final = (
+    r"""(?P<quote>\\*["'`])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote)|\Z)"""
+)
 """Up to the quote that closes it, or to the end of a text that was cut off before that quote."""
 _PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
 """What a line says of a password that is none."""
 
-_OTHER_WORDS: Final = r"[ \t](?:\\\n|[^\n;&|]|[;&|](?![\s;&|])){0,400}?(?<=\s)"
+_LISTED: Final = r"""\\*["']\s*,\s*(?=\\*["'])"""
+_NEXT: Final = rf"(?:[ \t]+|{_LISTED})"
+"""What stands between two words of a command, which is a line or a list of its words in quotes."""
+_LISTED_VALUE: Final = rf"""{_LISTED}(?!\\*["'](?:-|[^"'\n]{{0,99}}["']\s*:))(?=\\*["']{_NOT_ONE})"""
+"""Between an option and its value in a list: neither another option follows nor the name of a member."""
+_OTHER_WORDS: Final = (
+    rf"(?:[ \t]|{_LISTED})(?:\\\n|[^\n;&|]|[;&|](?![\s;&|])){{0,400}}?"
+    r"""(?:(?<=\s)|(?<=,["'])|(?<=,\s["'])|(?<=,\\["'])|(?<=,\s\\["']))"""
+)
 """What stands between a program and its option: neither another command nor a line that does not go on."""
 
 # What may not stand before a token is looked at behind its first letters: `re` finds letters at once, and nothing else.
@@ -228,8 +239,9 @@ KINDS: Final = (
         rf"\g<1>{REDACTED}",
     ),
     _named(
-        rf"(?:{_WHATEVER_STANDS_THERE})\W*=",
-        rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*=\s*)(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
+        rf"(?:{_WHATEVER_STANDS_THERE})\W*(?:=|\|\||\?\?)",
+        rf"""((?:{_WHATEVER_STANDS_THERE})\\*["']?\s*(?:=|(?:\|\||\?\?)(?=\s*\\*["'][^\s"'\\]{{6}}))\s*)"""
+        rf"(?:{_QUOTED}|{_NOT_ONE}{_VALUE})",
     ),
     _named(
         rf"""{_PARTS}(?:{_KEYS_AND_TOKENS})(?:\\*["']\])?[ \t]*=""",
@@ -242,17 +254,20 @@ KINDS: Final = (
         rf"""{_NOT_ONE}[\w.~+/=-]+""",
     ),
     _named(
-        rf"--(?:[a-z0-9]+-){{0,4}}(?:{SENSITIVE_NAMES})[ \t]",
-        rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})[ \t]+)(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})",
+        rf"""--(?:[a-z0-9]+-){{0,4}}(?:{SENSITIVE_NAMES})(?:[ \t]|\\*["'])""",
+        rf"(--(?:[a-z0-9]+-){{0,4}}?(?:{SENSITIVE_NAMES})(?:[ \t]+|{_LISTED_VALUE}))"
+        rf"(?:{_QUOTED}|{_NOT_ONE}(?!-){_VALUE})",
     ),
     _named(
         rf"(?:{_WHATEVER_STANDS_THERE})(?:\W*:|\W+is\b)",
-        rf"""((?:{_WHATEVER_STANDS_THERE})(?:\s*:|\s+is\b)\s*)(?=\\*["']?[^\s"'\\]*\d)(?=\\*["']?[^\s"'\\]*[a-z])"""
+        rf"""((?:{_WHATEVER_STANDS_THERE})(?:\s*:|\s+is\b)(?:\*\*)?\s*)"""
+        r"""(?=\\*["']?[^\s"'\\]*\d)(?=\\*["']?[^\s"'\\]*[a-z])"""
         rf"""(?:{_QUOTED}|{_NOT_ONE}{_VALUE})""",
     ),
     _token(
         "ass|ASS|wd|WD",
-        r"(?im)(^[ \t>*-]{0,40}(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
+        r"(?im)(^[ \t>*-]{0,40}(?:\d{1,6}[\t→][ \t]*)?(?:\w{1,30}[ \t])?(?:\w{1,30}[_-])?"
+        r"(?:pass(?:word|wd|phrase|code)|pwd)\s*:[ \t]*)"
         rf"{_NOT_ONE}(?!{_PLAIN}){_VALUE}[ \t]*$",
         _after_its_name,
     ),
@@ -261,16 +276,16 @@ KINDS: Final = (
     _token("Q~", r"(?:(?<![A-Za-z0-9_~.])|(?<=\\[nrt]))[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),  # Azure
     _token("hooks.slack.com/|/api/webhooks/", rf"({_WEBHOOK})[\w/+-]+", rf"\g<1>{REDACTED}"),
     _token(
-        "curl ",
-        rf"""(\bcurl{_OTHER_WORDS}(?:-[a-zA-Z]{{0,6}}?[uU][ \t]*|--(?:proxy-)?user(?:[ \t]+|=))"""
+        "curl",
+        rf"""(\bcurl{_OTHER_WORDS}(?:-[a-zA-Z]{{0,6}}?[uU]{_NEXT}?|--(?:proxy-)?user(?:{_NEXT}|=))"""
         rf"""(?P<open>\\*["'])?[^\s:"'/]{{0,99}}:)(?i:{_NOT_ONE})(?!//)(?(open)[^"'\n]+?(?=\\*["'\n]|\Z)|{_VALUE})""",
         rf"\g<1>{REDACTED}",
     ),
     _option("mysql|mariadb", rf"[\w-]*{_OTHER_WORDS}-p(?!\d+:\d)"),
-    _option("mongo", rf"\w*{_OTHER_WORDS}-p[ \t]+(?!\d+:\d)"),
-    _option("docker login|podman login", rf"{_OTHER_WORDS}-p[ \t]+"),
-    _option("redis-cli", rf"{_OTHER_WORDS}-a[ \t]+"),
-    _option("sshpass", r"[ \t]+-p[ \t]*"),
+    _option("mongo", rf"\w*{_OTHER_WORDS}-p{_NEXT}(?!\d+:\d)"),
+    _option("docker|podman", rf"""{_NEXT}\\*["']?login{_OTHER_WORDS}-p{_NEXT}"""),
+    _option("redis-cli", rf"{_OTHER_WORDS}-a{_NEXT}"),
+    _option("sshpass", rf"""{_NEXT}\\*["']?-p{_NEXT}?"""),
     _option("openssl", rf"{_OTHER_WORDS}(?:-[a-z]+[ \t]+)?pass:"),
     _named(_SQL, rf"({_SQL}\s+){_QUOTED}"),
 )

@@ -106,6 +106,9 @@ def test_whatever_stands_under_the_name_of_a_secret_is_taken_out(key: str, value
         ("sshpass -p hunter2 ssh h", "sshpass -p  ssh h"),
         ("openssl rsa -in k -passin pass:hunter2", "openssl rsa -in k -passin pass:"),
         ("CREATE USER ada IDENTIFIED BY 'hunter2'", "CREATE USER ada IDENTIFIED BY ''"),
+        ("**Email:** ada@b.org\n**Password:** `hunter!2`", "**Email:** ada@b.org\n**Password:** ``"),
+        ("28\t  environment:\n29\t    MYSQL_PASSWORD: hunter\n", "28\t  environment:\n29\t    MYSQL_PASSWORD: \n"),
+        ("const password = process.env.PGPASSWORD || 'hunter2';", "const password = process.env.PGPASSWORD || '';"),
         ("create role ada with password 'hunter2';", "create role ada with password '';"),
         ("Endpoint=sb://h/;SharedAccessKey=abcd1234=", "Endpoint=sb://h/;SharedAccessKey="),
         ("X-Auth-Token: 0a1b2c3d4e5f6071", "X-Auth-Token: "),
@@ -124,8 +127,50 @@ def test_a_secret_in_plain_words_is_taken_out(text: str, left: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["mysql", "-u", "root", "-phunter2", "shop"], ["mysql", "-u", "root", "-p", "shop"]),
+        (["mysqladmin", "ping", "--password", "hunter2"], ["mysqladmin", "ping", "--password", ""]),
+        (["--api-key", "hunter 2 x", "next"], ["--api-key", "", "next"]),
+        (["curl", "-s", "-u", "ada:hunter2", "https://h"], ["curl", "-s", "-u", "ada:", "https://h"]),
+        (["curl", "--user=ada:hunter2"], ["curl", "--user=ada:"]),
+        (["mongosh", "-u", "root", "-p", "hunter2"], ["mongosh", "-u", "root", "-p", ""]),
+        (["docker", "login", "-u", "ada", "-p", "hunter2"], ["docker", "login", "-u", "ada", "-p", ""]),
+        (["redis-cli", "-a", "hunter2", "ping"], ["redis-cli", "-a", "", "ping"]),
+        (["sshpass", "-p", "hunter2", "ssh", "h"], ["sshpass", "-p", "", "ssh", "h"]),
+        (["sh", "-c", 'echo "a" && mysql -phunter2'], ["sh", "-c", 'echo "a" && mysql -p']),
+    ],
+)
+def test_a_secret_in_a_command_that_is_a_list_of_words_is_taken_out(words: list[str], left: list[str]) -> None:
+    cleaned = Redactor().json({"command": words})["command"]
+    assert [word.replace(REDACTED, "") for word in cleaned] == left
+    for written in (json.dumps(words), json.dumps({"file": json.dumps(words)}), repr(words)):
+        assert "hunter" not in Redactor().text(written)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--password", "--user"],
+        ["tool", "--token", "-x"],
+        ["mysql", "-u", "root", "-p", "shop"],
+        ["docker", "run", "-p", "3306:3306", "mysql"],
+        ["- a password", "- a token", "--"],
+        ["--token", "$TOKEN"],
+        ["curl", "-u", "$USER:$PASSWORD", "https://h"],
+    ],
+)
+def test_the_words_of_a_command_without_a_secret_stay(words: list[str]) -> None:
+    assert Redactor().json({"command": words}) == {"command": words}
+    assert Redactor().text(json.dumps(words)) == json.dumps(words)
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        'if (!password || !user) fail(user.token ?? "none")',
+        '{"flag": "--token", "other": "x"}',
+        'parser.add_argument("--token", help="of the server")',
         "password must be at least 8 characters",
         "Invalid password: too short",
         "password: string",
@@ -170,6 +215,7 @@ def test_secrets_in_plain_words_leave_neither_the_run_nor_the_page_nor_the_repor
             {"command": "curl -sSu ada:hunter2j https://h && mysql -u root -phunter2k shop"},
             "amqp://u:hunter2l@h",
         ),
+        call("sh/run", {"command": ["mysql", "-phunter2m", "--password", "hunter2n"]}, "done"),
     ]
     write_trajectory(tmp_path / "t.trajectory.json", calls, question="Log in with password=hunter2i")
     assert replay("classify", "t.trajectory.json", "--offline").returncode == 0
@@ -177,7 +223,7 @@ def test_secrets_in_plain_words_leave_neither_the_run_nor_the_page_nor_the_repor
         said = replay("report", "--format", form).stdout
         assert "hunter2" not in said
         assert "72727272" not in said
-    for position in ("s1c1", "s2c1", "s3c1", "s4c1"):
+    for position in ("s1c1", "s2c1", "s3c1", "s4c1", "s5c1"):
         assert "hunter2" not in replay("report", "--call", f"t:{position}").stdout
     from replay.runfile import Run
     from replay.runfile.trajectory_queries import trajectory_record
