@@ -23,6 +23,7 @@ from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
 from replay_tui.widgets.filter_line import FilterLine
 from replay_tui.widgets.text_page import TextPage
+from tests.runs import call, failed, make_run, write_trajectory
 from tests.tui.conftest import Browsing, press, screen_text, settle, wait_until, write
 from tests.tui.sample import judged, long_run, trajectory_of, written
 
@@ -37,6 +38,32 @@ async def test_the_overview_counts_each_model_and_what_went_wrong_where(browse: 
         assert "bob" in shown
         assert "tmdb/film" in shown
         assert "answer.gone" in shown
+
+
+MODELS = {f"accounts/fireworks/models/{name}": name[-9:] for name in ("minimax-m3", "kimi-k2-0905")}
+MODELS |= {"claude-opus-4-1": "claude-op"}
+"""Each with what of it tells it from the others."""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (112, 30), (120, 36)])
+async def test_models_with_long_names_are_told_apart_and_leave_room_for_what_happened(
+    browse: Browsing, size: tuple[int, int], tmp_path: Path
+) -> None:
+    steps = [call("Read", {"path": "a"}), failed("Read", {"path": "b"}, "File does not exist: b")]
+    files = [
+        write_trajectory(tmp_path / f"{number}.trajectory.json", steps, model=model, reported={"passed": True})
+        for number, model in enumerate(MODELS)
+    ]
+    async with browse(make_run(tmp_path / "run.db", files), size=size) as pilot:
+        for screen in ("1", "2", "6", "7"):
+            await press(pilot, screen)
+            rows = screen_text(pilot).splitlines()
+            for part in MODELS.values():
+                assert any(part in row for row in rows), f"{screen}: {part}"
+            if screen == "2":
+                told = [row for row in rows[2:] if "Read" in row]
+                assert len(told) == len(MODELS)
+                assert all("File does not exist" in row for row in told)
 
 
 async def test_a_cell_of_the_overview_becomes_a_filter(browse: Browsing, sample: Path) -> None:

@@ -56,6 +56,13 @@ def column_widths(columns: Sequence[Column], width: int) -> list[int]:
     return [column.min_width + left * column.share // shares for column in columns]
 
 
+def told_apart(name: str, names: Iterable[str], width: int) -> str:
+    """A name for a column of that width: what does not fit is cut in front where another name begins alike."""
+    begun = name[: width // 2]
+    alike = len(name) > width > 1 and any(other != name and other.startswith(begun) for other in names)
+    return f"…{name[1 - width :]}" if alike else name
+
+
 def titled(choices: Sequence[Sequence[str]], room: int) -> Sequence[str]:
     """Titles of columns that stand to the right: the first choice that fits into the room, else the last."""
     return next((titles for titles in choices if sum(map(len, titles)) + len(titles) <= room), choices[-1])

@@ -26,7 +26,7 @@ from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
 from replay_tui.pages.writer import Row, Writer
-from replay_tui.rendering import Cell, Column, fitted, plain, titled
+from replay_tui.rendering import Cell, Column, fitted, plain, titled, told_apart
 from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.row_list import RecordList, RowList
@@ -84,7 +84,8 @@ class AuditTable(RecordList[AuditedModel]):
         if row == self.cursor and self.has_focus:
             text = fitted(numbers[self.column].text, widths[_BEFORE + self.column], right=True)
             numbers[self.column] = Cell("", segments=(Segment(text, styles.strong + styles.cell),))
-        return (Cell(model.model), Cell(reported, styles.strong), Cell(supported), *numbers)
+        name = told_apart(model.model, (other.model for other in self.records), widths[0])
+        return (Cell(name), Cell(reported, styles.strong), Cell(supported), *numbers)
 
     def watch_column(self) -> None:
         """Another number is another list of tasks."""

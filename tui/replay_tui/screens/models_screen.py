@@ -24,7 +24,7 @@ from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
 from replay_tui.browser import ShowCalls
 from replay_tui.pages.writer import Row, Writer
-from replay_tui.rendering import Cell, Column, fitted, plain
+from replay_tui.rendering import Cell, Column, fitted, plain, told_apart
 from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.row_list import RecordList, RowList
@@ -121,7 +121,8 @@ class ModelsTable(RecordList[ComparedModel]):
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """One model."""
         model, styles = self.records[row], self.styles_of_theme
-        cells = [Cell(model.model), Cell(str(model.tasks), styles.dim)]
+        name = told_apart(model.model, (other.model for other in self.records), widths[0])
+        cells = [Cell(name), Cell(str(model.tasks), styles.dim)]
         for name, _ in self._columns[: len(widths) - _BEFORE]:
             known = self._figures.get((model.model, name))
             style = styles.strong if name == self.order else styles.text if known else styles.faint

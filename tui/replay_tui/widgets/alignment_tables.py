@@ -9,7 +9,7 @@ from typing import Final
 
 from replay.records.alignment import COLUMNS, METRICS, AlignedModel, AlignedTask
 from replay.runfile.alignment_queries import aligned_task
-from replay_tui.rendering import Cell, Column, titled
+from replay_tui.rendering import Cell, Column, titled, told_apart
 from replay_tui.widgets.row_list import RecordList
 
 _WORDS: Final = tuple(name.replace("_", " ") for name in COLUMNS)
@@ -33,7 +33,8 @@ class ScoresTable(RecordList[AlignedModel]):
         model, styles = self.records[row], self.styles_of_theme
         scores = [getattr(model.aggregate, name) for name in COLUMNS]
         average = Cell(f"{model.average_score:.3f}", styles.strong)
-        return (Cell(model.model), average, *(Cell(f"{score:.3f}", styles.dim) for score in scores[: len(widths) - 2]))
+        name = told_apart(model.model, (other.model for other in self.records), widths[0])
+        return (Cell(name), average, *(Cell(f"{score:.3f}", styles.dim) for score in scores[: len(widths) - 2]))
 
 
 class TaskTable(RecordList[str]):

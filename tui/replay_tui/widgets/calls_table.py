@@ -24,7 +24,7 @@ from replay.runfile import call_queries
 from replay.runfile.call_queries import ORDERS, CallLine, Order
 from replay.runfile.filters import Filter
 from replay.safety.text import one_line
-from replay_tui.rendering import Cell, Column, news, news_first, strip_of
+from replay_tui.rendering import Cell, Column, news, news_first, strip_of, told_apart
 from replay_tui.theme import Palette, palette
 from replay_tui.widgets.row_list import RowList
 
@@ -154,7 +154,7 @@ class CallsTable(RowList):
 
     def columns(self, width: int) -> Sequence[Column]:
         """More of them the wider it is."""
-        mark, is_narrow = "▾" if self.descending else "▴", width < 110
+        mark, is_narrow = "▾" if self.descending else "▴", width < 118
 
         def sorting(title: str, key: Order, min_width: int, share: int = 0) -> Column:
             return Column(f"{title}{mark}" if key == self.order else title, min_width, share, key=key)
@@ -187,7 +187,7 @@ class CallsTable(RowList):
         cause = f"after {line.caused_by}: " if line.caused_by else ""
         cells = [
             Cell(outcome, colour),
-            *([Cell(line.model, styles.dim)] if len(self._models) > 1 else []),
+            *([Cell(told_apart(line.model, self._models, widths[1]), styles.dim)] if len(self._models) > 1 else []),
             Cell(line.task),
             Cell(line.position),
             Cell(qualified_name(line.server, line.tool) or "(no name)"),

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from replay.records import FAILURES, Outcome
-from replay_tui.rendering import Cell, Column, bar, fitted, titled
+from replay_tui.rendering import Cell, Column, bar, fitted, titled, told_apart
 from replay_tui.theme import SHOWN
 from replay_tui.widgets.row_list import RecordList
 
@@ -99,20 +99,22 @@ class CountsTable(RecordList[CountsRow]):
     def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
         """Name, bar and numbers."""
         styles, counts = self.styles_of_theme, self.records[row]
+        name = Cell(told_apart(counts.name, (other.name for other in self.records), widths[0]))
         if len(widths) <= 3:
-            return self._narrow_cells(counts, widths[1] if len(widths) == 3 else 0)
+            return (name, *self._narrow_cells(counts, widths[1] if len(widths) == 3 else 0))
         numbers = [self._number(row, counts, outcome, widths[3]) for outcome in SHOWN]
         drawn = bar(counts.outcomes, widths[2], styles, colour=not self.app.no_color)
-        return (Cell(counts.name), Cell(_short(counts.total), styles.dim), Cell("", segments=drawn), *numbers)
+        return (name, Cell(_short(counts.total), styles.dim), Cell("", segments=drawn), *numbers)
 
     def _narrow_cells(self, counts: CountsRow, width: int) -> Sequence[Cell]:
+        """Bar and number."""
         styles = self.styles_of_theme
         scale = max((self._measured(shown).total for shown in self.records), default=0)
         counted = self._measured(counts)
         colour = not self.app.no_color
         drawn = bar(counted.outcomes, width, styles, scale, colour=colour) if counted.total else (Segment(" " * width),)
         number = Cell(f"{counted.total:,}", styles.strong if counted.total else styles.faint)
-        return (Cell(counts.name), Cell("", segments=drawn), number) if width else (Cell(counts.name), number)
+        return (Cell("", segments=drawn), number) if width else (number,)
 
     def _measured(self, counts: CountsRow) -> CountsRow:
         if self._measure == "failed":
