@@ -41,3 +41,11 @@ def _listed(connection: sqlite3.Connection, wanted: Filter) -> set[str]:
     """The calls as the list of the terminal browser reads them."""
     ids = [call[0] for chunk in call_queries.matching_calls(connection, wanted) for call in chunk]
     return {f"{line.task}:{line.position}" for line in call_queries.lines(connection, ids).values()}
+
+
+@pytest.mark.parametrize(("wrong", "known"), [("q:1", "passed, when"), ("outcome:xyz", "inconclusive, failed")])
+def test_a_wrong_key_or_value_is_answered_with_all_that_there_are(
+    vocabulary: Vocabulary, wrong: str, known: str
+) -> None:
+    with pytest.raises(UsageError, match=known):
+        parse(wrong, vocabulary)

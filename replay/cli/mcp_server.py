@@ -80,7 +80,8 @@ class FailureTools:
         """List the tool calls that failed, the most frequent kinds first, each with the id of an example.
 
         Args:
-            since: how far back sessions are looked through: "7d", "12h", "2026-11-20".
+            since: how far back sessions are looked through: "7d", "12h", "2026-11-20"; a run that the server was
+                started with is told of as a whole.
             limit: how many kinds of failures to list.
         """
         from replay.cli.sessions import judge_sessions

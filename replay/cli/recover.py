@@ -30,7 +30,7 @@ def recover(file: Path, output: Path | None) -> None:
     Of a run file, what can be read goes into a new one, by default NAME.recovered.db beside it; the damaged file stays
     as it is. A recording that was cut off (FILE.partial) becomes a trajectory file, without the lines that cannot be
     read, as by `replay record --recover`; the partial file then goes, or, where lines were lost, is kept as
-    FILE.partial.damaged.
+    FILE.partial.damaged. A session of an agent that was cut off needs none of it: classify reads what is there.
     """
     from replay.errors import InputError
     from replay.runfile.salvage import damage_of, salvage_run
@@ -48,8 +48,8 @@ def recover(file: Path, output: Path | None) -> None:
     if damage is None:
         echo_err(f"{file}: nothing is damaged")
         return
-    echo_err(f"{file}: damaged: {damage}")
     found = salvage_run(file, output or file.with_name(f"{file.stem}.recovered.db"))
+    echo_err(f"{file}: damaged: {damage.partition(';')[0]}")
     for line in _summary(found):
         echo_err(line)
 

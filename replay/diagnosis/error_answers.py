@@ -19,7 +19,7 @@ from replay.diagnosis.named_arguments import (
     folded,
     is_same_name,
 )
-from replay.diagnosis.phrasing import place, plain, quoted
+from replay.diagnosis.phrasing import ended, place, plain, quoted
 from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
 from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import Outcome, texts_of
@@ -272,15 +272,21 @@ def _advised(context: TrajectoryContext, position: str, text: str) -> str | None
     )
     if repeated or advice.endswith(":"):
         return None  # the call says so itself, or what is advised stands elsewhere
-    return f"{_who(context, position)} says: {advice}."
+    return ended(f"{_who(context, position)} says: {advice}")
+
+
+_WRAPPED: Final = re.compile(r"<(?P<tag>\w+)>(?P<words>[^<>]*)</(?P=tag)>")
+"""An answer that stands in a tag as a whole."""
 
 
 def _generic(context: TrajectoryContext, position: str, kind: str) -> Finding:
     """The server's own words, where they name no part of the call."""
     row = context.rows[position]
     answer = context.answer_text(position)
-    words = f"{_who(context, position)}'s words: {plain(answer, 240)}" if answer.strip() else plain(row.message, 240)
-    return context.finding(position, kind, f"{words}.", _advised(context, position, answer), specific=False)
+    wrapped = _WRAPPED.fullmatch(answer.strip())
+    said = wrapped["words"] if wrapped else answer
+    words = f"{_who(context, position)}'s words: {plain(said, 240)}" if said.strip() else plain(row.message, 240)
+    return context.finding(position, kind, ended(words), _advised(context, position, answer), specific=False)
 
 
 def _who(context: TrajectoryContext, position: str) -> str:

@@ -28,6 +28,11 @@ def plain(text: str, limit: int = 160) -> str:
     return one_line(without_colours(text), limit).rstrip(".")
 
 
+def ended(words: str) -> str:
+    """Words as a sentence: with a full stop where nothing else ends them."""
+    return words if words.endswith(("?", "!")) else f"{words}."
+
+
 def without_preamble(message: str) -> str:
     """A verdict's sentence for a narrow column, without colours and the count of errors that a check found."""
     return _COUNT_OF_ERRORS.sub("", without_colours(message), count=1)

@@ -49,7 +49,7 @@ class UnreadEffect(Record):
     def on_calls(
         cls, files: Sequence[UnreadFile], outcomes: Mapping[Outcome, int], files_read: int, model: str | None = None
     ) -> UnreadEffect | None:
-        """The effect on the share of calls that succeeded; None where no call was judged.
+        """The effect on the share of calls that succeeded; None where no call was judged, or the files hold none.
 
         Args:
             files: that were not read.
@@ -62,7 +62,7 @@ class UnreadEffect(Record):
         limits = [each if file.most_calls is None else min(each, file.most_calls) for file in files]
         taken = [max(limit, file.calls or 0) for limit, file in zip(limits, files, strict=True)]
         part, whole = outcomes.get(Outcome.SUCCESS, 0), total - outcomes.get(Outcome.INCONCLUSIVE, 0)
-        if not whole:
+        if not whole or not sum(taken):
             return None
         return cls(
             model=model,

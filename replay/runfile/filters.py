@@ -58,6 +58,8 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "caused": ("yes", "no"),
     "passed": ("yes", "no", NONE),
 }
+_MOST_KNOWN: Final = 20
+"""Names that an error lists."""
 CALL_KEYS: Final = frozenset({"", "task", "trajectory", "finding", "passed", "recorded", "when"})
 """Keys that tell apart calls of one group; no key is for words."""
 _TOKEN: Final = re.compile(r'(?P<not>-)?(?:(?P<key>[a-zA-Z_]+):)?(?P<value>(?:"[^"]*"?|[^\s"])*)')
@@ -251,8 +253,9 @@ def _unknown(what: str, value: str, known: Iterable[str]) -> str:
 
 
 def _such_as(names: Iterable[str]) -> str:
-    some = [name for name in names if name][:6]
-    return f"; known: {', '.join(some)}" if some else ""
+    some = [name for name in names if name]
+    more = ", ..." if len(some) > _MOST_KNOWN else ""
+    return f"; known: {', '.join(some[:_MOST_KNOWN])}{more}" if some else ""
 
 
 Condition: TypeAlias = tuple[str, tuple[object, ...]]

@@ -175,7 +175,7 @@ def _named(name: str, pattern: str) -> NamedSecret:
 
 def _option(programs: str, option: str) -> Token:
     """The word that follows an option on the command line of these programs."""
-    words = rf"""(\b(?:{programs}){option})(?!\\*["']\s*[,\]])(?i:{_QUOTED}|{_NOT_ONE}{_VALUE})"""
+    words = rf"(\b(?:{programs}){option})(?i:{_QUOTED}|{_NOT_ONE}{_VALUE})"
     return _token(programs, words, _after_its_name)
 
 
@@ -188,9 +188,11 @@ _NOT_ONE: Final = (
 """What may stand after the name of a secret instead of it: a variable, a placeholder, code that gets it."""
 _VALUE: Final = r"""[^\s"'\\&;,)\]}>]+"""
 _QUOTED: Final = (
-    r"""(?P<quote>\\*["'`])(?!\$\{|\[REDACTED\])(?=\S)(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote)|\Z)"""
+    r"""(?P<quote>\\*["'`])(?!\$\{|\[REDACTED\]|[\s,:\[\]{}]*(?:\\*["'`]|\Z))(?=\S)"""
+    r"""(?:(?!(?P=quote))(?:\\.|[^\\\n]))+(?=(?P=quote)|\Z)"""
 )
-"""Up to the quote that closes it, or to the end of a text that was cut off before that quote."""
+"""Up to the quote that closes it, or to the end of a text that was cut off before that quote; not what stands between
+two members of JSON."""
 _PLAIN: Final = r"(?:string|str|text|required|optional|incorrect|invalid|wrong|missing|empty|ok|yes|no|\*+)\b"
 """What a line says of a password that is none."""
 

@@ -135,6 +135,7 @@ def test_a_file_that_does_not_tell_is_taken_to_hold_as_many_calls_as_the_others(
     assert (effect.count, effect.assumed) == (4, True)
     assert (effect.low, effect.high) == (6 / 12, 10 / 12)
     assert UnreadEffect.on_calls([UnreadFile(path="a", message="?")], {}, files_read=0) is None
+    assert UnreadEffect.on_calls([UnreadFile(path="a", message="empty", most_calls=0)], outcomes, files_read=3) is None
 
 
 def test_a_small_file_is_taken_to_hold_no_more_than_it_could_and_an_empty_list_is_no_trajectory(

@@ -36,3 +36,11 @@ def test_a_tool_without_a_server_has_words_of_its_own(tmp_path: Path) -> None:
     sentences = [finding.sentence for finding in findings_of_call(context, "s1c1")]
     assert sentences
     assert not any("server" in sentence.lower() for sentence in sentences)
+
+
+def test_a_question_ends_what_a_tool_says_and_no_tag_stands_around_it(tmp_path: Path) -> None:
+    answer = "<tool_use_error>File does not exist. Did you mean notes.txt?</tool_use_error>"
+    context = case_of(tmp_path, [failed("Read", {"file_path": "/srv/note"}, answer)])
+    (finding, *_) = findings_of_call(context, "s1c1")
+    assert finding.sentence == "The tool's words: File does not exist. Did you mean notes.txt?"
+    assert finding.suggestion == "The tool says: Did you mean notes.txt?"

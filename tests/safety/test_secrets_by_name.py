@@ -168,6 +168,7 @@ def test_the_words_of_a_command_without_a_secret_stay(words: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        '{"old": "DB_PASSWORD=", "new": "DB_HOST=h", "last": "mysql -p"}',
         'if (!password || !user) fail(user.token ?? "none")',
         '{"flag": "--token", "other": "x"}',
         'parser.add_argument("--token", help="of the server")',
