@@ -408,7 +408,7 @@ def _is_told_a_verb(arguments: ArgumentIndex) -> bool:
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 MAX_PROGRAM_LENGTH = 20_000
 _DENIES = re.compile(
-    r"n't\b|\b(?:nothing|none|not|never|no|cannot|fail\w*|error\w*|already|unexpectedly|only"
+    r"n't\b|\b(?:nothing|none|not|never|no|cannot|fail\w*|error\w*|fehler|erreur|errore|erro|already|unexpectedly|only"
     r"|(?:can|could|may|must|to) be)\b",
     re.IGNORECASE,
 )

@@ -32,8 +32,7 @@ from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]
 
-_MAX_TEXT = 2000
-_MAX_LINE_LENGTH = 300
+_MAX_TEXT, _MAX_LINE_LENGTH = 2000, 300
 _MAX_HOST_LENGTH, _MAX_OPENING = 600, 160
 """A host says in few words that it did not make the call."""
 
