@@ -75,7 +75,8 @@ _BOOKKEEPING_ENDS = (
 )  # fmt: skip
 WRAPPING = _words_in(
     """
-    jsonrpc id meta _meta metadata meta_data type role name tool tool_name toolname server server_name servername call_id tool_call_id
+    metadata meta_data
+    jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
     tool_use_id duration duration_ms durationms elapsed elapsed_ms took latency latency_ms timestamp time ts start end
     started_at ended_at created_at finished_at success ok iserror is_error status arguments args params input session_id
     model usage cached annotations __class__ error index step message_id latencyms execution_time executiontime
