@@ -275,8 +275,8 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 
 
 _NO_VALUE = re.compile(
-    r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
-    r"|stat|type|unit|val))"
+    r"\W*(?:unknown (?!(?:\w+ )?(?:act|algor|arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op"
+    r"|param|prop|stat|strat|type|unit|val))"
     rf"|no {NOT_A_LACK})"
     r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,

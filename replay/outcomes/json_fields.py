@@ -61,7 +61,8 @@ _BOOKKEEPING = frozenset((*ERROR_KEYS, *PROBLEM_KEYS, *_MESSAGE_KEYS, *STATUS_KE
     tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
     _meta meta_data context category id jsonrpc data state error_type errortype action operation query input available
     recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
-    sessionid version usage next_steps nextsteps tip tips recommendation warning params arguments args
+    sessionid version usage next_step next_steps next_action nextsteps tip tips
+    recommendation warning params arguments args
     parameters annotations call_id model
     """
 )
@@ -234,7 +235,7 @@ def _is_refused_by_code(body: JsonObject) -> bool:
     if _is_refused_by_return_code(body):
         return True
     code = body.get("code", body.get("error_code"))
-    if not isinstance(code, str) or not _CODE_WORD.fullmatch(code):
+    if not isinstance(code, str) or not (_CODE_WORD.fullmatch(code) or _CODE_OF_WORDS.fullmatch(code)):
         return False
     said = any(isinstance(text := body.get(key), str) and len(text.split()) > 2 for key in TO_READER)
     return said and _FINE_STATES.isdisjoint(code.casefold().split("_"))
