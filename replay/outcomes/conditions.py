@@ -32,8 +32,7 @@ from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]
 
-_MAX_TEXT = 2000
-_MAX_LINE_LENGTH = 300
+_MAX_TEXT, _MAX_LINE_LENGTH = 2000, 300
 _MAX_HOST_LENGTH, _MAX_OPENING = 600, 160
 """A host says in few words that it did not make the call."""
 
@@ -78,7 +77,8 @@ _FILE_ARGUMENT = re.compile(
 )
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
-_INTEGER = re.compile(r"(?<![\w.-])\d{1,9}(?![\w.-]*\d)")
+# neither part of a name, nor of a tally (`0/2`)
+_INTEGER = re.compile(r"(?<![\w./-])\d{1,9}(?![\w./-]*\d)")
 _STEM = 5
 
 
@@ -275,8 +275,8 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 
 
 _NO_VALUE = re.compile(
-    r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
-    r"|stat|type|unit|val))"
+    r"\W*(?:unknown (?!(?:\w+ )?(?:act|algor|arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op"
+    r"|param|prop|stat|strat|type|unit|val))"
     rf"|no {NOT_A_LACK})"
     r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,

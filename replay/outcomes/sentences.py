@@ -28,7 +28,7 @@ from replay.outcomes.call_facts import (
     searches,
 )
 from replay.outcomes.codes import causes_in, causes_said, forms_in
-from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, no_such_thing
+from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, holds_none, no_such_thing
 from replay.outcomes.error_report import (
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
@@ -149,6 +149,8 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
+_MEASURED_ERROR = re.compile(r"\berrors?(?: of| is| was|:| =)? ?[-+±~<≤]? ?\d+\.\d+(?![.\d])", re.IGNORECASE)
+"""An error that is a measure: `standard error 0.03`."""
 _QUOTED_NAME = re.compile(
     r"\A\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])|(?<=[^,] )'[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)"
 )
@@ -193,7 +195,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     """
     headless = _without_heading(text)
     bare = _QUOTED_NAME.sub("", headless.split("\n", 1)[0])
-    stripped = _QUOTED_NAME.sub("", arguments.without_values(headless)).strip()
+    stripped = _QUOTED_NAME.sub("", arguments.without_values(_MEASURED_ERROR.sub("deviation", headless))).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
@@ -349,11 +351,12 @@ def _is_report(
     if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
         return refused or named or (not stores and _program_complains(stripped, arguments))
-    none_of_it = denies_a_value(text, arguments) and not searches(arguments)
+    finds = searches(arguments) or holds_none(stripped, arguments)
+    none_of_it = denies_a_value(text, arguments) and not finds
     if none_of_it or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
-        silent = answers_in_prose(arguments) or searches(arguments)
+        silent = answers_in_prose(arguments) or finds
         return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
     return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
@@ -380,7 +383,8 @@ def _denies(
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
     discussed = prose and any(len(value) > MAX_NAMING_LENGTH for value in arguments.texts)
     named = quoted if searches(arguments) else not prose or (not discussed and arguments.value_named_in(text))
-    if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
+    telling = {"missing-clause"} if stores else {"clause", "missing-clause"}
+    if named and not is_told_to_write(arguments) and clauses & telling:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
         return False
