@@ -74,6 +74,14 @@ class CallLog:
             question += f"\n\n{text}" if question else text
             self._question = question
 
+    def go_on_from(self, earlier: CallLog) -> None:
+        """Put what the user wrote in an earlier conversation, which made no call, before what stands in this one."""
+        first, question = earlier.first_prompt or self.first_prompt, self._question
+        self._question = ""
+        self.ask(earlier._question)
+        self.ask(question)
+        self.first_prompt = first
+
     def count_tokens(self, read: Any, written: Any, *, behind: bool = False) -> None:
         """The tokens of one reply; what is not a number counts nothing.
 

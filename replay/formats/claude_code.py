@@ -193,12 +193,15 @@ class _Threads:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """Sessions first, then sub-agents; each thread is dropped once it was given out.
 
-        A session that was gone on with in this file has a few lines in it: it is one of the file's where it has calls.
+        A session that this file goes on with has a few lines in it: without calls it is the beginning of the other.
         """
         order = sorted(self._threads, key=lambda identifier: self._threads[identifier].parent_session is not None)
         sessions = [identifier for identifier in order if self._threads[identifier].parent_session is None]
         callers = [identifier for identifier in sessions if self._threads[identifier].log.calls()]
-        order = (callers or sessions) + order[len(sessions) :]
+        if callers:
+            for identifier in reversed([session for session in sessions if session not in callers]):
+                self._threads[callers[0]].log.go_on_from(self._threads[identifier].log)
+            order = callers + order[len(sessions) :]
         parents = {identifier: self._parent(self._threads[identifier]) for identifier in order}
         for identifier in order:
             thread = self._threads.pop(identifier)

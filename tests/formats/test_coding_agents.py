@@ -279,6 +279,7 @@ def test_the_few_lines_of_a_session_that_is_gone_on_with_are_no_session_of_the_f
     asked = said("assistant", use("t1", "Read", path="a"), sessionId="s")
     file = opened(tmp_path, lines(before, asked, said("user", result("t1", "text of a"), sessionId="s")))
     assert file.ids == ("s",)
+    assert [trajectory.task.question for trajectory in file.trajectories()] == ["look"]
 
 
 def test_a_program_that_the_user_stopped_was_interrupted_although_its_status_is_told_first(tmp_path: Path) -> None:
