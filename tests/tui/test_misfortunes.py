@@ -78,7 +78,7 @@ async def test_a_trajectory_that_is_still_running(browse: Browsing, tmp_path: Pa
         async with browse(tmp_path / "run.db") as pilot:
             await press(pilot, "3", "end")
             assert "still running" in screen_text(pilot)
-            assert "no verdict yet" in screen_text(pilot)
+            assert "no verdict: not judged yet" in screen_text(pilot)
             run.finish(state.row, whole, [judged(one, Outcome.NOT_FOUND) for one in calls])
             await wait_until(pilot, lambda: "still running" not in screen_text(pilot))
             assert cast("TrajectoryScreen", pilot.app.screen).dag.selected == "s2c1"

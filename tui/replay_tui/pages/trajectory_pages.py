@@ -32,7 +32,7 @@ class CallFacts:
     call: Call
     graph: Graph
     stored: StoredCall | None
-    """None where the call has no verdict yet."""
+    """None where the call has no verdict: it is not judged yet, or was left out."""
     answer: Answer | None
     """The answer that came when it was re-issued."""
     findings: Sequence[Finding] | None
@@ -66,7 +66,7 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
     name = qualified_name(stored.server, stored.tool) if stored else facts.call.name
     if verdict is None:
         writer.spans((f"{facts.call.position} ", styles.strong), (name or "(no name)", styles.strong))
-        writer.prose("no verdict yet", styles.dim)
+        writer.prose("no verdict: not judged yet, or left out since another session file has the call too", styles.dim)
         return
     chip = f" {verdict.outcome.letter} {verdict.outcome.label} "
     writer.spans(
