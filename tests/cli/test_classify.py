@@ -85,6 +85,7 @@ def test_fail_on_gives_exit_code_1(replay: Replay, one: Path) -> None:
     one_clear_line(replay("classify", one, "--offline", "--fail-on", "illegal_format"), 1, "1 illegal_format")
     assert replay("classify", one, "--offline", "--fail-on", "not_found").returncode == 0
     one_clear_line(replay("classify", one, "--offline", "--fail-on", "notfound"), 2, "'notfound'", "not_found")
+    one_clear_line(replay("classify", one, "--offline", "--fail-on", " ,"), 2, "--fail-on", "names nothing")
 
 
 @pytest.mark.parametrize(
