@@ -66,5 +66,5 @@ def parse(verb: str, words: list[str]) -> None:
     values, *_ = command.make_parser(click.Context(command)).parse_args([*words, *mentioned])
     for parameter in command.params:
         value = values.get(parameter.name or "")
-        if isinstance(parameter.type, click.Choice | click.IntRange) and isinstance(value, str) and not value.isupper():
+        if isinstance(parameter.type, click.Choice) and isinstance(value, str) and not value.isupper():
             parameter.type.convert(value, parameter, None)
