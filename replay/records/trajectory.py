@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from replay.json_values import digest
 from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
 from replay.records.server import Server, Tool
@@ -161,6 +162,19 @@ class Trajectory(Record):
         """All calls, in the order of the steps."""
         for step in self.steps:
             yield from step.calls
+
+
+def own_answer_key(key: str, model: str, trajectory: str) -> str:
+    """Under which key a trajectory's answer stands where another one, which began alike, got a different answer.
+
+    Each has a process of its own of a server with state, and such a server may draw other ids in each.
+
+    Args:
+        key: of `answer_key`, the same for both.
+        model: of the trajectory.
+        trajectory: its id.
+    """
+    return digest([key, model, trajectory])
 
 
 _STDERR: Final = ":stderr"
