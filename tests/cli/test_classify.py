@@ -49,6 +49,12 @@ def test_the_table_shows_a_row_a_model_then_what_went_wrong(replay: Replay, flee
     note = next(line for line in lines(done.stderr) if "other: could not be started" in line)
     log = one.parent / note.rsplit("its log says more: ")[1]
     assert "no licence" in log.read_text()
+    assert "    | Error: no licence" in done.stderr
+    missing = replay(
+        "classify", one, "--servers", fleet_file(plain="annotated.py", other={"command": "no-such-program"})
+    )
+    assert "'no-such-program' was not found" in missing.stderr
+    assert "its log says more" not in missing.stderr  # what an earlier run wrote there is not this one's
 
 
 def test_the_run_document_names_every_call(replay: Replay, fleet_file: Write, one: Path) -> None:
