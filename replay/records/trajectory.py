@@ -164,17 +164,21 @@ class Trajectory(Record):
             yield from step.calls
 
 
-def own_answer_key(key: str, model: str, trajectory: str) -> str:
+def own_answer_key(key: str, mark: str) -> str:
     """Under which key a trajectory's answer stands where another one, which began alike, got a different answer.
 
     Each has a process of its own of a server with state, and such a server may draw other ids in each.
 
     Args:
         key: of `answer_key`, the same for both.
-        model: of the trajectory.
-        trajectory: its id.
+        mark: of the trajectory; see `mark_of`.
     """
-    return digest([key, model, trajectory])
+    return digest([key, mark])
+
+
+def mark_of(trajectory: Trajectory) -> str:
+    """What tells a trajectory from others, wherever its file lies: attempts at a task differ in their calls alone."""
+    return digest([trajectory.model, trajectory.id, [[call.arguments, call.raw] for call in trajectory.calls()]])
 
 
 _STDERR: Final = ":stderr"

@@ -19,7 +19,7 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.records.trajectory import own_answer_key, stderr_key
+from replay.records.trajectory import mark_of, own_answer_key, stderr_key
 from replay.safety.text import one_line
 
 
@@ -214,7 +214,8 @@ class _StoredSession:
     evidence: Evidence = "stored"
 
     def __init__(self, lookup: Callable[[str], Answer | None], facts: FleetFacts, trajectory: Trajectory) -> None:
-        self._lookup, self._facts, self._trajectory = lookup, facts, trajectory
+        self._lookup, self._facts = lookup, facts
+        self._mark = mark_of(trajectory) if any(server.stateful for server in facts.servers.values()) else ""
         self.state = facts.state_of(trajectory.id)
         self.workspace_servers = facts.workspace_servers
 
@@ -241,4 +242,4 @@ class _StoredSession:
         return found.text if isinstance(found, TextAnswer) else ""
 
     def _own_key(self, request: ToolRequest) -> str:
-        return own_answer_key(request.key, self._trajectory.model, self._trajectory.id)
+        return own_answer_key(request.key, self._mark)

@@ -23,7 +23,7 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.records.trajectory import own_answer_key
+from replay.records.trajectory import mark_of, own_answer_key
 from replay.runfile.connection import (
     check_is_private,
     check_is_run,
@@ -389,7 +389,7 @@ class Run:
         kept = self.connection.execute("SELECT answer FROM answers WHERE key = ?", (result.key,)).fetchone()
         if kept is None or unpacked_text(kept[0]) == self.redactor.record_text(result.answer):
             return result
-        return replace(result, key=own_answer_key(result.key, trajectory.model, trajectory.id))
+        return replace(result, key=own_answer_key(result.key, mark_of(trajectory)))
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
-from replay.records.trajectory import own_answer_key, stderr_key
+from replay.records.trajectory import mark_of, own_answer_key, stderr_key
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
 from replay.runfile.rows import insert_calls, pack
@@ -31,8 +31,8 @@ class ShippedRows(NamedTuple):
     """Keys under which no answer stands but the fault of a transport: they replace none that came."""
     findings: tuple[tuple[Any, ...], ...] | None = None
     """What `keep_findings` kept of the trajectory; None where nobody looked for findings."""
-    owner: tuple[str, str] = ("", "")
-    """The model and the id of the trajectory."""
+    mark: str = ""
+    """Of the trajectory; see `mark_of`."""
 
 
 class RowMaker:
@@ -92,7 +92,7 @@ class RowMaker:
             tuple(answers),
             frozenset(key for key, *_ in answers if key not in came),
             findings if task_run["diagnosed"] else None,
-            (replayed.model, replayed.id),
+            mark_of(replayed) if answers else "",
         )
 
 
@@ -171,7 +171,7 @@ def _with_own_keys(db: sqlite3.Connection, rows: ShippedRows, stateful: Collecti
             continue
         kept = db.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
         if kept is not None and kept[0] != blob:
-            own[key] = own_answer_key(key, *rows.owner)
+            own[key] = own_answer_key(key, rows.mark)
             own[stderr_key(key)] = stderr_key(own[key])
     if not own:
         return rows

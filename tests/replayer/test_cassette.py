@@ -65,14 +65,12 @@ def test_a_cassette_gives_the_verdicts_of_the_run_without_a_server(
 def test_trajectories_that_begin_alike_keep_their_own_answers(
     replay: Replay, results_file: Write, fleet: Path, tmp_path: Path, workers: tuple[str, ...]
 ) -> None:
-    recorded = [json.dumps({"id": letter * 32, "name": "x"}) for letter in "ab"]
-    files = [
-        results_file(
-            f"{model}_test_mcp_fuzzy.json",
-            task=[[("chain/create", {"name": "x"}, made)], [("chain/get", {"id": made[8:40]}, made)]],
-        )
-        for model, made in zip(("one", "two"), recorded, strict=True)
-    ]
+    files = []
+    for letter, name in zip("abcd", ("1/one", "2/one", "3/one", "1/two"), strict=True):  # three attempts, two models
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        made = json.dumps({"id": letter * 32, "name": "x"})
+        calls = [[("chain/create", {"name": "x"}, made)], [("chain/get", {"id": letter * 32}, made)]]
+        files.append(results_file(f"{name}_test_mcp_fuzzy.json", task=calls))
     done = replay("classify", *files, "--servers", fleet, *workers)
     assert done.returncode == 0, done.stderr
     with Run.read(tmp_path / "replay-run.db") as run:
