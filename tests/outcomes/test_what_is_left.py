@@ -183,6 +183,12 @@ def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(valu
             "Error code: 400 - your credit balance is too low to reach the workshop",
             "inconclusive",
         ),
+        (
+            "search_bikes",
+            {"query": "red"},
+            "Please verify your email at https://bikes.example to search",
+            "inconclusive",
+        ),
         ("stop_engine", {"id": 12}, "Fehler beim Stoppen: Drehzahl", "inconclusive"),
         ("run_query", {"sql": "select 1"}, [{"error": "torch out"}], "inconclusive"),
         ("run_query", {"sql": "select error from log"}, [{"error": "torch out"}], "success"),
