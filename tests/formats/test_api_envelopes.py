@@ -200,8 +200,11 @@ def test_what_a_program_printed_beside_an_empty_list_of_files_is_its_answer(tmp_
     ]
 
 
-def test_what_mcpmark_says_of_a_run_beside_its_items_is_read(tmp_path: Path) -> None:
-    items = [ASKED, FUNCTION_CALL, {"type": "function_call_output", "call_id": "c1", "output": "ok"}]
+ITEMS = [ASKED, FUNCTION_CALL, {"type": "function_call_output", "call_id": "c1", "output": "ok"}]
+
+
+@pytest.mark.parametrize("items", [ITEMS, CHAT, []], ids=["items", "chat", "nothing"])
+def test_what_mcpmark_says_of_a_run_beside_its_items_is_read(tmp_path: Path, items: list[Any]) -> None:
     run = tmp_path / "run-1" / "find_it"
     run.mkdir(parents=True)
     (run / "messages.json").write_text(json.dumps(items))
