@@ -85,12 +85,3 @@ def test_without_scipy_the_first_hour_works_and_the_rest_says_what_to_install(
 @pytest.fixture(scope="module")
 def base_install(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("base")
-
-
-def test_a_test_of_many_tasks_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from replay.analysis.statistics import mcnemar
-    from replay.errors import MissingExtraError
-
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(MissingExtraError, match=r"\[stats\]"):
-        mcnemar(3, 9)
