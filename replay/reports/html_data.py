@@ -16,7 +16,7 @@ from replay.reports.call_text import EVIDENCE, answer_text, call_text, dumped
 from replay.reports.scope import ReportScope
 from replay.runfile.alignment_queries import ReferenceCall, aligned_tasks, alignment_of, reference_calls, trajectory_of
 from replay.runfile.rows import preview
-from replay.safety.text import cut, without_colours
+from replay.safety.text import cut, one_line, without_colours
 
 _MAX_ANSWER: Final = 4000
 _MAX_GOOD_ANSWER: Final = 240
@@ -149,7 +149,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
                 "tool": qualified_name(group.server, group.tool) or "(no name)",
                 "id": group.example,
                 "call": example(group.example_file, group.example_trajectory, group.example_call),
-                "says": cut(without_colours(group.said), 240),
+                "says": one_line(without_colours(group.said), 240),
             }
             for group in summary.failures
         ],

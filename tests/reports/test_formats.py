@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -172,3 +173,14 @@ def test_a_call_that_was_not_judged_by_a_failure_gets_no_shrink_and_no_recorded_
     assert "replay shrink" not in unjudged
     assert "replay shrink" in illegal
     assert "no server was asked, as the form of the call decided" in illegal
+
+
+def test_a_sentence_that_is_too_long_ends_in_an_ellipsis_and_nothing_else(tmp_path: Path) -> None:
+    refused = failed(
+        "files/read", {"path": "/w/old/b.txt"}, f"Access denied: {'/w/old/b.txt is locked and ' * 20}so on"
+    )
+    path = write_trajectory(tmp_path / "task-1.trajectory.json", [refused])
+    with Run.read(make_run(tmp_path / "run.db", [path], FILES)) as run:
+        page, text = render(run, "html"), render(run, "markdown", Selection(call="task-1:s1c1"))
+    assert re.search(r'"says":"[^"]{200,240}…"', page)
+    assert "…." not in page + text
