@@ -103,10 +103,11 @@ def tools_meant(context: TrajectoryContext, position: str) -> tuple[str, ...]:
         return row.nearest
     fitting = [name for name, tool in tools.items() if given and takes(tool, given)]
     by_name = [name for name in row.nearest if name in fitting or (row.rule == _MISSPELT and not given)]
-    wanted = (context.calls[position].name or "").rpartition("/")[2]
+    wanted = (row.tool or context.calls[position].name or "").rpartition("/")[2]
     alike = fitting if row.server in context.servers else []  # of another server the arguments alone show nothing
     by_letters = nearest_names(wanted, alike, processor=lambda name: name.rpartition("/")[2].lower())
-    found = [*_made_next(context, position, set(tools)), *by_name, *by_letters]
+    same = [name for name in row.nearest if _letters(name.rpartition("/")[2]) == _letters(wanted)]
+    found = [*same, *_made_next(context, position, set(tools)), *by_name, *by_letters]
     return tuple(dict.fromkeys(found))[:_MAX_TOOLS]
 
 
@@ -138,6 +139,10 @@ _SUGGESTIONS: Final = {
 
 def _is_like(name: str, field: str) -> bool:
     return name == field or name.startswith(field) or field.startswith(name)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _made_next(context: TrajectoryContext, position: str, tools: set[str]) -> list[str]:

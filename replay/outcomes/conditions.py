@@ -78,7 +78,8 @@ _FILE_ARGUMENT = re.compile(
 )
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
-_INTEGER = re.compile(r"(?<![\w.-])\d{1,9}(?![\w.-]*\d)")
+# neither part of a name, nor of a tally (`0/2`)
+_INTEGER = re.compile(r"(?<![\w./-])\d{1,9}(?![\w./-]*\d)")
 _STEM = 5
 
 

@@ -54,8 +54,9 @@ def ended_well(parsed: ParsedAnswer) -> bool:
 
 
 def is_structure(parsed: ParsedAnswer) -> bool:
-    """The answer is data, whatever it says: an empty list, not the words that there is nothing."""
-    return parsed.has_media or isinstance(parsed.body, dict | list) or parsed.structured is not None
+    """The answer is data, an empty list and not the words that there is nothing, and complains of nothing."""
+    data = parsed.has_media or isinstance(parsed.body, dict | list) or parsed.structured is not None
+    return data and not parsed.complains
 
 
 def nothing_complains(parsed: ParsedAnswer) -> bool:

@@ -215,10 +215,12 @@ def _judge_missing(call: Call, name: str, registry: Registry, *, ran: bool) -> J
     """Judge a call to a tool that no tools/list holds."""
     if not (registry.known or registry.complete):
         return _judge_without_lists(name, ran=ran)
-    if ran:
-        message = f"No server of this fleet has {name}, but the recorded answer shows that it ran."
-        return _inconclusive("registry.not-in-fleet", message, Reason.NOT_IN_FLEET)
     server, tool = registry.read(call)
+    if ran:
+        near = nearest_tools(name, tool, registry)[:1]
+        hint = f"; the fleet has {near[0]}" if near else ""
+        message = f"No server of this fleet has {name}, but the recorded answer shows that it ran{hint}."
+        return _inconclusive("registry.not-in-fleet", message, Reason.NOT_IN_FLEET)
     partial = next((one for one in registry.servers if server in (one, None) and not registry.lists_all(one)), None)
     if partial is not None:
         return None if call.answer is not None else _list_incomplete(name, partial)
@@ -232,7 +234,9 @@ def nearest_tools(name: str, tool: str, registry: Registry) -> tuple[str, ...]:
     same = [full for full, bare in zip(index.names, index.bare, strict=True) if bare in (tool, name)]
     known = set(same)
     folded = [
-        full for full, bare in zip(index.names, index.folded_bare, strict=True) if bare in wanted and full not in known
+        full
+        for full, bare in zip(index.names, index.folded_bare, strict=True)
+        if (bare in wanted or wanted[1].endswith(f"_{bare}")) and full not in known
     ]
     known.update(folded)
     same, folded = (sorted(found, key=lambda full: _fold(full) != wanted[1]) for found in (same, folded))
@@ -267,7 +271,8 @@ def _ran_when_recorded(call: Call, recorded: Judgement | None) -> bool:
     """Whether the recorded answer is one that a tool gave, be it an error of its own."""
     if recorded is None or call.answer is None or call.answer.kind == "fault":
         return False
-    says_nothing = recorded.rule in ("answer.error", "answer.says-why", "harness.no-cause", "success.empty")
+    empty = recorded.rule == "success.empty" and recorded.certainty != "certain"
+    says_nothing = empty or recorded.rule in ("answer.error", "answer.says-why", "harness.no-cause")
     return recorded.outcome not in (Outcome.UNKNOWN_TOOL, Outcome.ILLEGAL_FORMAT) and not says_nothing
 
 

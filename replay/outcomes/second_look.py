@@ -34,6 +34,8 @@ _MASKED: Final = re.compile(
     r"https?://\S+|['\"`“”][^'\"`“”\n]{1,80}['\"`“”]|[\w.+-]+@[\w.-]+|(?:[A-Za-z]:)?[\w.~-]*[/\\][\w./\\~-]+"
     r"|\b\w*\d[\w.:-]*\b"
 )
+_QUOTED_WORD: Final = re.compile(r"\"([^\W\d]{1,40})\"")
+"""A name of a field of JSON, or a value that is one word."""
 _BARE_CODE: Final = re.compile(r"(?:^|: )(?P<code>[A-Z]{1,8}[-_]?\d{2,6})\.?$")
 """A code that is all that an error says."""
 _WORD: Final = re.compile(r"[^\W\d_]+|\*")
@@ -100,9 +102,11 @@ class ToolProfile:
 def template_of(text: str) -> str:
     """The words of an answer with numbers, ids, paths, addresses and quoted names masked out.
 
-    Of a bare code the digits stay: another code means another thing.
+    Of data the names of its fields stay, and values of one word; of a bare code the digits, since another means
+    another thing.
     """
-    masked = _MASKED.sub(" * ", text[: 2 * _MAX_TEXT])
+    start = text[: 2 * _MAX_TEXT]
+    masked = _MASKED.sub(" * ", _QUOTED_WORD.sub(r" \1 ", start) if shape_of(text) == "data" else start)
     words, code = [word.casefold() for word in _WORD.findall(masked)], bare_code(text)
     if code and words[-1:] == ["*"]:
         words[-1] = re.split(r"[-_]", code.casefold())[-1]

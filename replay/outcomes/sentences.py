@@ -149,6 +149,8 @@ _COMPLAINTS = frozenset({*_OPENINGS, "opens-loose", "clause", "missing-clause", 
 _GOOD_NEWS = frozenset({"done", "done-somewhere"})
 _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost", "needs-client", "own-output"})
 _MAX_HEAD = 400
+_MEASURED_ERROR = re.compile(r"\berrors?(?: of| is| was|:| =)? ?[-+±~<≤]? ?\d+\.\d+(?![.\d])", re.IGNORECASE)
+"""An error that is a measure: `standard error 0.03`."""
 _QUOTED_NAME = re.compile(
     r"\A\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])|(?<=[^,] )'[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)"
 )
@@ -193,7 +195,7 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     """
     headless = _without_heading(text)
     bare = _QUOTED_NAME.sub("", headless.split("\n", 1)[0])
-    stripped = _QUOTED_NAME.sub("", arguments.without_values(headless)).strip()
+    stripped = _QUOTED_NAME.sub("", arguments.without_values(_MEASURED_ERROR.sub("deviation", headless))).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())

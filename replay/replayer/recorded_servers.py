@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from replay.dag.history import failed_visibly
 from replay.outcomes import Registry, read_name
 from replay.records import Call, Server, Step, Trajectory
 from replay.records.tool_name import (
@@ -19,23 +20,31 @@ from replay.records.tool_name import (
 def servers_named(trajectory: Trajectory, fleet: Iterable[str]) -> set[str]:
     """The servers of the fleet that a trajectory's calls may mean.
 
-    A recording that names a server which is not in the fleet may mean any of them: who it is shows when they run.
+    A recording that names a server which is not in the fleet, or no server at all, may mean any of them: who it is
+    shows when they run.
     """
     known = set(fleet)
     names: set[str] = set()
     carriers = [as_written(call) for call in trajectory.calls() if call.dispatched_by is not None]
-    for call in (*trajectory.calls(), *carriers):
-        server = call.server
-        if server not in known and is_joined_name(call.name, call.server, call.tool):
-            read = read_joined_name(call.name or "", known)
-            server = read.server if read else None
-        elif server is not None and server not in known:
+    calls = [call for call in (*trajectory.calls(), *carriers) if not call.local]
+    for call in calls:
+        server = _server_of(call, known)
+        if server is not None and server not in known:
             return known
-        elif server is None:
-            server = read_name(call.name, known).server if call.name else None
         if server in known:
             names.add(server)
-    return names
+    return names if names or not calls else known
+
+
+def _server_of(call: Call, fleet: set[str]) -> str | None:
+    """The server that a call names: one of the fleet, another one that its reader knew, or None."""
+    if call.server not in fleet and is_joined_name(call.name, call.server, call.tool):
+        read = read_joined_name(call.name or "", fleet)
+        return read.server if read else None
+    if call.server is not None or not call.name:
+        return call.server
+    server = read_name(call.name, fleet).server
+    return server if server in fleet else None
 
 
 def with_fleet_names(trajectory: Trajectory, servers: Mapping[str, Server]) -> Trajectory:
@@ -50,10 +59,32 @@ def with_fleet_names(trajectory: Trajectory, servers: Mapping[str, Server]) -> T
         for recorded in trajectory.servers
         if recorded.name not in servers and (found := _same_server(recorded, servers)) is not None
     }
-    if not aliases:
+    if aliases:
+        steps = tuple(_renamed(step, aliases) for step in trajectory.steps)
+        trajectory = trajectory.model_copy(update={"steps": steps})
+    return _with_servers_of_bare_names(trajectory, servers)
+
+
+def _with_servers_of_bare_names(trajectory: Trajectory, servers: Mapping[str, Server]) -> Trajectory:
+    """The trajectory with the servers of its tools, where no call names one and an answer shows that a tool ran.
+
+    Hosts that offer a server's tools under their own names record them so. Elsewhere a name without its server is the
+    model's mistake.
+    """
+    if not servers or any(_server_of(call, set(servers)) for call in trajectory.calls()):
         return trajectory
-    steps = tuple(_renamed(step, aliases) for step in trajectory.steps)
-    return trajectory.model_copy(update={"steps": steps})
+    holders: dict[str, str] = {}
+    for name in {call.name for call in trajectory.calls() if call.name and not call.local}:
+        offering = [server.name for server in servers.values() if server.tool(name) is not None]
+        if len(offering) == 1:
+            holders[name] = offering[0]
+    ran = any(call.name in holders and call.answer and not failed_visibly(call.answer) for call in trajectory.calls())
+    return with_calls(trajectory, lambda call: _offered_by(call, holders)) if ran else trajectory
+
+
+def _offered_by(call: Call, holders: Mapping[str, str]) -> Call:
+    server = holders.get(call.name or "")
+    return call.model_copy(update={"server": server, "tool": call.name}) if server is not None else call
 
 
 def with_fleet_dispatchers(trajectory: Trajectory, registry: Registry, dispatchers: Iterable[str]) -> Trajectory:

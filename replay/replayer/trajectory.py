@@ -40,11 +40,13 @@ from replay.replayer.journal import Checkpoint, keys_of
 from replay.replayer.plan import Options, ReplayContext
 from replay.replayer.recorded_servers import servers_named
 from replay.replayer.verdict import (
+    ALIKE,
     HARMLESS,
     Gaps,
     VerdictInputs,
     absent_path,
     missing_program,
+    recorded_by_flag,
     shortened,
     verdict_of_answer,
     verdict_of_replay_fault,
@@ -121,7 +123,7 @@ class TrajectoryReplayer:
         verdicts = {
             position: result.verdict
             for position, result in self._results.items()
-            if result.verdict.evidence == "recorded" or result.verdict.drift in ("same", "volatile")
+            if result.verdict.evidence == "recorded" or result.verdict.drift in ALIKE
         }
         for position, verdict in second_look(self._trajectory, verdicts).items():
             of_both = {"recorded": verdict.outcome} if verdict.recorded is not None else {}
@@ -237,6 +239,8 @@ class TrajectoryReplayer:
             missing_dependency=missing_program(answer) if call.answer and not missing_program(call.answer) else None,
             absent_path=absent_path(request.arguments, answer) if failed else None,
         )
+        if call.answer is not None:
+            inputs = replace(inputs, recorded=recorded_by_flag(inputs, call.answer, answer))
         verdict = verdict_of_answer(inputs)
         result = self._with_cause(CallResult(call, verdict, request.server, request.tool, request.key, answer))
         if not self._session.stateful(request.server):
@@ -279,7 +283,8 @@ class TrajectoryReplayer:
             by_recording = verdict.outcome is Outcome.SUCCESS and verdict.replayed in FAILURES
             return by_recording and verdict.divergence == "environment"
         if result.answer is not None and not isinstance(result.answer, TransportFault):
-            if failed_visibly(result.call.answer) and failed_visibly(result.answer):
+            failed_before = failed_visibly(result.call.answer) or verdict.drift in ALIKE
+            if failed_before and failed_visibly(result.answer):
                 return False
             return verdict.divergence not in (None, "state-gap") or verdict.replayed is Outcome.INCONCLUSIVE
         return not (verdict.recorded in FAILURES or verdict.outcome in FAILURES)

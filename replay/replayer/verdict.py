@@ -19,6 +19,8 @@ from replay.records import (
     Outcome,
     Reason,
     Rebinding,
+    TextAnswer,
+    ToolResult,
     TransportFault,
     Verdict,
     texts_of,
@@ -27,6 +29,9 @@ from replay.safety.text import one_line
 
 HARMLESS = frozenset({"answer.exists-already"})
 """Rules of failures that cannot make a later call fail: what it would have made is there."""
+
+ALIKE = frozenset({"same", "volatile"})
+"""Drifts of an answer that says what the recorded one said."""
 
 _MAX_FAULT_LENGTH = 200
 
@@ -50,6 +55,18 @@ class VerdictInputs:
     """What the server wrote to stderr meanwhile."""
     rebound: tuple[Rebinding, ...] = ()
     seconds: float | None = None
+
+
+def recorded_by_flag(inputs: VerdictInputs, before: Answer, answer: Answer) -> Judgement | None:
+    """What the recorded answer says, once the same words have come again.
+
+    Many recordings keep the text of an answer and not its error flag. A server that flags these words now flagged them
+    then.
+    """
+    flagged = isinstance(answer, ToolResult) and answer.is_error
+    if not (flagged and isinstance(before, TextAnswer) and inputs.comparison and inputs.comparison.drift in ALIKE):
+        return inputs.recorded
+    return inputs.replayed and inputs.replayed.model_copy(update={"evidence": "recorded"})
 
 
 def verdict_unsent(judgement: Judgement, recorded: Judgement | None) -> Verdict:

@@ -45,6 +45,11 @@ def test_what_the_model_called_next_with_the_same_value_comes_first(tmp_path: Pa
     assert meant(tmp_path, first, call("shop/ship_order", {"order_id": "ord-17"}))[0] == "shop/ship_order"
 
 
+def test_a_name_that_is_the_same_but_for_case_and_separators_comes_before_what_was_called_next(tmp_path: Path) -> None:
+    first = call("shop/deleteOrder", {"order_id": "ord-17"}, "Error: no such tool", error=True)
+    assert meant(tmp_path, first, call("shop/ship_order", {"order_id": "ord-17"}))[0] == "shop/delete_order"
+
+
 def test_a_tool_that_takes_other_arguments_is_not_offered_for_its_letters(tmp_path: Path) -> None:
     assert meant(tmp_path, call("shop/find", {"title": "lamps"}, "Error: no such tool", error=True)) == ()
     assert "shop/delete_order" not in meant(

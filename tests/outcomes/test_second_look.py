@@ -129,5 +129,15 @@ def test_a_template_masks_numbers_names_and_paths(one, other):
     assert template_of(one) == template_of(other)
 
 
+def test_a_template_of_data_keeps_its_fields_and_words():
+    full, closed, other = (
+        template_of('{"title": "Full", "detail": "7 of 7 seats", "rooms": [12]}'),
+        template_of('{"title": "Closed", "detail": "the house is", "rooms": []}'),
+        template_of('{"title": "Full", "detail": "9 of 9 seats", "rooms": [14]}'),
+    )
+    assert full == other != closed
+    assert full.split()[:3] == ["title", "full", "detail"]
+
+
 def test_the_shape_of_an_answer():
     assert [shape_of(text) for text in ("{}", "", "A word.", "a\nb")] == ["data", "data", "sentence", "text"]

@@ -196,7 +196,9 @@ def test_a_batch_of_a_hundred_thousand_failures_is_one():
         ({"id": 7, "name": "lamp", "log": "started\nError: cannot reach the shop"}, "fallback"),
         ({"id": 7, "rows": [{"state": "the connection was refused"}]}, "fallback"),
         ([], "certain"),
+        ({"rows": [], "total": 0, "warning": "could not reach two of five shards"}, "likely"),
         ("No lamps found", "likely"),
+        ("Fitted: slope 2.1, standard error 0.03, R2 0.98.", "likely"),
     ],
 )
 def test_a_success_is_certain_by_what_it_brings_and_not_where_anything_in_it_complains(value, certainty):

@@ -112,6 +112,18 @@ def test_a_call_that_failed_then_and_now_leaves_no_gap_though_its_message_is_ano
     assert [(str(row.outcome), row.evidence, row.gap) for row in rows] == [("not_found", "replay", None)] * 2
 
 
+def test_words_that_the_server_flags_now_were_a_failure_when_they_were_recorded_without_the_flag(
+    tmp_path: Path, results_file: Write, fleet_file: Write
+) -> None:
+    audit = [("bank/audit", {"account": "a"}, "E7")]
+    opened = [("bank/open", {"account": "a"}, "opened")]
+    fleet = fleet_file(bank={"script": "bank.py", "state": "trajectory", "effects": "sandboxed"})
+    rows = live(tmp_path, results_file(t=[opened, audit, audit]), fleet)
+    assert [(str(row.recorded), str(row.outcome), row.gap) for row in rows[1:]] == [
+        ("inconclusive", "inconclusive", None)
+    ] * 2
+
+
 def test_jobs_do_not_change_verdicts(tmp_path: Path, chains: tuple[Path, Path]) -> None:
     one, eight = live(tmp_path, *chains, jobs=1), live(tmp_path, *chains, jobs=8)
     volatile = {"seconds": None, "rebound": (), "difference": None}
@@ -264,6 +276,25 @@ def test_a_recording_that_names_its_server_otherwise_is_replayed_on_the_same_one
     write_json(recorded, path)
     (row,) = live(tmp_path, path, fleet_file(plain="annotated.py", other="chain.py"))
     assert (row.tool, row.outcome, row.replayed, row.drift) == ("plain/look", "success", "success", "same")
+
+
+@pytest.mark.parametrize(
+    ("calls", "tools"),
+    [
+        ([("look", {}, "look")], ["plain/look"]),
+        ([("look", {}, "look"), ("gaze", {}, "Unknown tool: gaze")], ["plain/look", None]),
+        ([("look", {}, "Error: no such tool")], [None]),
+        ([("look", {}, "look"), ("plain/look", {}, "look")], [None, "plain/look"]),
+        ([("get", {"id": "a"}, "{}")], [None]),
+    ],
+    ids=["bare", "bare-and-unknown", "never-ran", "one-names-its-server", "of-two-servers"],
+)
+def test_a_recording_that_names_no_server_means_the_one_that_has_the_tool(
+    tmp_path: Path, results_file: Write, fleet_file: Write, calls: list[Any], tools: list[str | None]
+) -> None:
+    fleet = fleet_file(plain="annotated.py", one="chain.py", two="chain.py")
+    rows = live(tmp_path, results_file(t=[[call] for call in calls]), fleet)
+    assert [row.tool if row.evidence == "replay" else None for row in rows] == tools
 
 
 def test_trials_send_a_call_with_effects_in_shared_state_once(
