@@ -407,6 +407,12 @@ def test_an_answer_that_repeats_the_arguments_does_not_speak_of_them(tmp_path: P
     assert advice == "The server says: body.title should be defined, instead was `undefined`."
 
 
+@pytest.mark.parametrize("words", ["missing required parameter: owner", "Missing required 'owner' field in the body"])
+def test_a_field_that_an_error_calls_missing_is_named(tmp_path: Path, words: str) -> None:
+    found = told(tmp_path, failed("hub/fork", {"repo": "boats"}, words), offline=True)
+    assert found["missing-field"] == ('The required field "owner" is missing.', 'Add "owner".')
+
+
 def test_of_a_call_without_arguments_nothing_is_said_to_be_given(tmp_path: Path) -> None:
     answer = 'Error: syntax error at or near "all"\nLINE 1: all'
     found = told(tmp_path, failed("db/execute_sql", {}, answer), offline=True)
