@@ -28,6 +28,11 @@ def plain(text: str, limit: int = 160) -> str:
     return one_line(without_colours(text), limit).rstrip(".")
 
 
+def ended(sentence: str) -> str:
+    """Words with a full stop at their end, unless they are cut there."""
+    return sentence if sentence.endswith("…") else f"{sentence}."
+
+
 def without_preamble(message: str) -> str:
     """A verdict's sentence for a narrow column, without colours and the count of errors that a check found."""
     return _COUNT_OF_ERRORS.sub("", without_colours(message), count=1)

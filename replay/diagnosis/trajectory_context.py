@@ -143,8 +143,8 @@ class TrajectoryContext:
     def finding(self, position: str, kind: str, sentence: str, suggestion: str | None = None, **more: Any) -> Finding:
         """A finding about one call, as sure as the call's verdict where nothing else is said."""
         fields: dict[str, Any] = {"certainty": self.rows[position].certainty, "calls": self.refs(position)} | more
-        ended = sentence.removesuffix(".") if sentence.endswith("….") else sentence
-        return Finding(kind=kind, scope="call", sentence=ended, suggestion=suggestion, **fields)
+        said = sentence.removesuffix(".") if sentence.endswith("….") else sentence
+        return Finding(kind=kind, scope="call", sentence=said, suggestion=suggestion, **fields)
 
     def outcome(self, position: str) -> Outcome | None:
         """What a call was judged to be; None without a verdict."""
