@@ -115,6 +115,8 @@ def _as_text(found: Survey, count: int, kind: str | None) -> str:
     for cluster in found.largest(count, kind):
         head = f"{cluster.id}  {cluster.answers:>6,}  {cluster.kind}  {one_line(cluster.tool, 60)}  ({cluster.rule})"
         lines += [head, f"    {one_line(cluster.example, 160)}"]
+    more = len(found.largest(len(found.clusters), kind)) - count
+    lines += [f"And {more:,} more: --count {count + more} shows all"] * (more > 0)
     return str(Redactor().text("\n".join(lines)))
 
 

@@ -229,7 +229,7 @@ def _differences(old: Any, new: Any, base: str) -> Differences:
             yield from _text_lines(recorded.strip(), replayed.strip(), place)
         else:
             volatile = _is_volatile(place, recorded, replayed)
-            words = f"{place or 'the answer'}: {_shown(recorded)} then, {_shown(replayed)} now"
+            words = f"{place or 'the answer'}: {_both_shown(recorded, replayed)}"
             yield "volatile" if volatile else "different", words
 
 
@@ -288,20 +288,26 @@ def _text_lines(recorded: str, replayed: str, place: str) -> Differences:
 
 def _lines(recorded: Sequence[str], replayed: Sequence[str], place: str) -> Differences:
     for number, (recorded_line, replayed_line) in enumerate(zip_longest(recorded, replayed), 1):
-        if recorded_line is not None and replayed_line is not None:
-            if recorded_line.rstrip() == replayed_line.rstrip():
-                continue
-            drift: Drift = (
-                "volatile" if same_but_volatile(recorded_line.rstrip(), replayed_line.rstrip()) else "different"
-            )
-        else:
-            drift = "different"
         where = f"{place}: line {number}" if place else f"line {number}"
-        yield drift, f"{where}: {_line(recorded_line)} then, {_line(replayed_line)} now"
+        if recorded_line is None or replayed_line is None:
+            yield "different", f"{where}: {_line(recorded_line)} then, {_line(replayed_line)} now"
+        elif recorded_line.rstrip() != replayed_line.rstrip():
+            volatile = same_but_volatile(recorded_line.rstrip(), replayed_line.rstrip())
+            yield "volatile" if volatile else "different", f"{where}: {_both_shown(recorded_line, replayed_line)}"
 
 
 def _line(text: str | None) -> str:
     return "no line" if text is None else _shown(text)
+
+
+def _both_shown(recorded: Any, replayed: Any) -> str:
+    """What stands on either side; of long texts from where they part, secrets taken out of them as a whole."""
+    if isinstance(recorded, str) and isinstance(replayed, str):
+        recorded, replayed = clean(recorded), clean(replayed)
+        same = _common_prefix_length(recorded, replayed)
+        start = recorded.rfind(" ", 0, same) + 1 if same > _MAX_SHOWN_LENGTH // 2 else 0
+        recorded, replayed = ("…" * bool(start) + text[start:] for text in (recorded, replayed))
+    return f"{_shown(recorded)} then, {_shown(replayed)} now"
 
 
 def _shown(value: Any) -> str:

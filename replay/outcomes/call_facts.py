@@ -408,7 +408,7 @@ def _is_told_a_verb(arguments: ArgumentIndex) -> bool:
 _WEB_CLIENT = re.compile(r"(?:^|[\s;&|(\"'`])(?:curl|wget|https?|xh|Invoke-(?:WebRequest|RestMethod))\s+\S", re.I)
 MAX_PROGRAM_LENGTH = 20_000
 _DENIES = re.compile(
-    r"n't\b|\b(?:nothing|none|not|never|no|cannot|fail\w*|error\w*|already|unexpectedly|only"
+    r"n't\b|\b(?:nothing|none|not|never|no|cannot|fail\w*|error\w*|fehler|erreur|errore|erro|already|unexpectedly|only"
     r"|(?:can|could|may|must|to) be)\b",
     re.IGNORECASE,
 )
@@ -421,7 +421,7 @@ _STEM = 4
 def says_the_verb(text: str, arguments: ArgumentIndex) -> bool:
     """Whether a text begins with what the tool's name, or the action asked for, does, as done: `Paragraph added`."""
     bare = re.sub(r"(?<!\w)'[^'\n]{1,60}'(?!\w)", "", text.lstrip()[:_MAX_OPENING])
-    first = re.split(r"[.!?](?:\s|$)", bare, maxsplit=1)[0]
+    first = re.split(r"[.!?](?:\s|$)|\s\(", bare, maxsplit=1)[0]
     if _DENIES.search(first):
         return False
     asked = [value for name, value in arguments.by_name.items() if name.casefold() in _ACTIONS and len(value) < 40]

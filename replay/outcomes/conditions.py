@@ -32,8 +32,7 @@ from replay.records import Tool
 
 Condition = Callable[[ParsedAnswer], bool]
 
-_MAX_TEXT = 2000
-_MAX_LINE_LENGTH = 300
+_MAX_TEXT, _MAX_LINE_LENGTH = 2000, 300
 _MAX_HOST_LENGTH, _MAX_OPENING = 600, 160
 """A host says in few words that it did not make the call."""
 
@@ -276,8 +275,8 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 
 
 _NO_VALUE = re.compile(
-    r"\W*(?:unknown (?!(?:\w+ )?(?:arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op|param|prop"
-    r"|stat|type|unit|val))"
+    r"\W*(?:unknown (?!(?:\w+ )?(?:act|algor|arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op"
+    r"|param|prop|stat|strat|type|unit|val))"
     rf"|no {NOT_A_LACK})"
     r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,

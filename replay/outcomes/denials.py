@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from replay.outcomes.call_facts import MIN_WORD_LENGTH, ArgumentIndex, looks_up
+from replay.outcomes.call_facts import MIN_WORD_LENGTH, ArgumentIndex, holds_quoted, looks_up
 
 _MAX_CLAUSE_LENGTH, _MAX_NAME = 200, 60
 
@@ -13,6 +13,9 @@ _NO_SUCH_THING = re.compile(
     r"no (?!active |current )(?:[\w'\"-]{1,40} ){1,8}?(?:in|for|on|of|with|at|under|named|found|exists?"
     r"|match\w{0,3})\b",
     re.IGNORECASE,
+)
+_NONE_IN = re.compile(
+    r"\W*no (?:[\w-]{1,30} ){0,2}[\w-]{1,30}[^\Ws]s (?:were |was |are )?(?:found )?(?:in|on|within|inside) ", re.I
 )
 _DENIES_A_VALUE = re.compile(
     r"\W*(?:error[^:\n]{0,80}: )?(?:nothing|none)(?! (?:(?:was|were|is|has|had|to|else)\b|\w+ed\b))\b"
@@ -34,6 +37,11 @@ def did_none_of_a_batch(text: str, arguments: ArgumentIndex) -> bool:
     return none is not None and int(none[1]) == arguments.listed_items and not looks_up(arguments)
 
 
+def holds_none(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a tool that looks things up has none of them in a place: `No labels found in 'orders'`."""
+    return looks_up(arguments) and _NONE_IN.match(text) is not None
+
+
 def no_such_thing(text: str) -> bool:
     """Whether a sentence begins by saying that there is no such thing."""
     return _NO_SUCH_THING.match(text) is not None
@@ -45,7 +53,8 @@ def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
     if _DENIES_A_VALUE.match(head) is not None and arguments.value_named_in(head):
         return True
     folded = head.casefold()
-    words = (value for value in arguments.texts if MIN_WORD_LENGTH <= len(value) <= _MAX_NAME)
+    told = (value for value in arguments.texts if len(value) >= MIN_WORD_LENGTH or holds_quoted(head, value))
+    words = (value for value in told if len(value) <= _MAX_NAME)
     named = [value for value in (*words, *map(str, arguments.numbers)) if value.casefold() in folded]
     return any(
         re.search(

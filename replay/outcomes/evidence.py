@@ -43,7 +43,7 @@ from replay.outcomes.error_report import (
     report_of_rpc,
     stopped_in,
 )
-from replay.outcomes.json_fields import in_words, is_nothing, scalars
+from replay.outcomes.json_fields import ERROR_KEYS, folded_keys, in_words, is_nothing, scalars
 from replay.outcomes.literals import structure_in
 from replay.outcomes.programs import (
     ProgramExit,
@@ -286,7 +286,7 @@ class ParsedAnswer:
         """The failure that a JSON body is, once all that says nothing is taken out."""
         arguments, tool = self.arguments, self.tool
         own = not marked and is_own_value(self.body, arguments)
-        rows = isinstance(self.body, list) and not marked and queries_a_database(arguments)
+        rows = not marked and queries_a_database(arguments) and _are_rows(self.body, arguments)
         self.reading = reading = JsonReading() if own or rows else read_json(self.body, arguments)
         if reading.error is not None:
             stored = not marked and returns_content(arguments, tool)
@@ -333,6 +333,14 @@ class ParsedAnswer:
             return None
         tail = error_in_tail(text)
         return report_of(tail.message, "body", status=tail.status) if tail is not None else None
+
+
+def _are_rows(body: Any, arguments: ArgumentIndex) -> bool:
+    """Whether a list may be what a query selects; one error alone is none, unless the query speaks of errors."""
+    if not isinstance(body, list) or len(body) != 1 or not isinstance(body[0], dict):
+        return isinstance(body, list)
+    alone = set(ERROR_KEYS).issuperset(folded_keys(body[0]))
+    return not alone or any(key in text.casefold() for key in body[0] for text in arguments.texts)
 
 
 def _own_words_of_host(text: str, arguments: ArgumentIndex) -> str:

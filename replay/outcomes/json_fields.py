@@ -59,9 +59,10 @@ _BOOKKEEPING = frozenset((*ERROR_KEYS, *PROBLEM_KEYS, *_MESSAGE_KEYS, *STATUS_KE
     object type kind name iserror is_error request_id requestid trace_id timestamp time date path url uri
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
     tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
-    _meta context category id jsonrpc data state error_type errortype action operation query input available
+    _meta meta_data context category id jsonrpc data state error_type errortype action operation query input available
     recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
-    sessionid version usage next_steps nextsteps tip tips recommendation warning params arguments args
+    sessionid version usage next_step next_steps next_action nextsteps tip tips
+    recommendation warning params arguments args
     parameters annotations call_id model
     """
 )
@@ -75,6 +76,7 @@ _BOOKKEEPING_ENDS = (
 )  # fmt: skip
 WRAPPING = _words_in(
     """
+    metadata meta_data
     jsonrpc id meta _meta type role name tool tool_name toolname server server_name servername call_id tool_call_id
     tool_use_id duration duration_ms durationms elapsed elapsed_ms took latency latency_ms timestamp time ts start end
     started_at ended_at created_at finished_at success ok iserror is_error status arguments args params input session_id
@@ -233,7 +235,7 @@ def _is_refused_by_code(body: JsonObject) -> bool:
     if _is_refused_by_return_code(body):
         return True
     code = body.get("code", body.get("error_code"))
-    if not isinstance(code, str) or not _CODE_WORD.fullmatch(code):
+    if not isinstance(code, str) or not (_CODE_WORD.fullmatch(code) or _CODE_OF_WORDS.fullmatch(code)):
         return False
     said = any(isinstance(text := body.get(key), str) and len(text.split()) > 2 for key in TO_READER)
     return said and _FINE_STATES.isdisjoint(code.casefold().split("_"))
@@ -266,6 +268,8 @@ def has_payload(body: JsonObject, arguments: ArgumentIndex, error: Any = None) -
     own_state = (made or next(iter(body)) == "status") and str(body.get("status")).casefold() in _FAILED_STATES
     for key, part in body.items():
         if is_nothing(part) or part is True or key in _BOOKKEEPING or arguments.repeats_argument(key, part):
+            continue
+        if leads and key not in CARRIERS and isinstance(next(iter(body.values())), str):
             continue
         if not isinstance(part, list | dict) and (own_state or leads or key.endswith("id") or _is_address(part)):
             continue
@@ -309,7 +313,12 @@ def message_of(body: JsonObject, error: Any) -> str:
     parts = [
         *strings_in(error),
         *(strings_in(list(body.values())) if _is_refused_by_return_code(body) else ()),
-        *(text for key in (*_MESSAGE_KEYS, "code", "name", "body") for text in strings_in(body.get(key))),
+        *(
+            text
+            for key in (*_MESSAGE_KEYS, "code", "name", "body")
+            if key != "hint" or error is None
+            for text in strings_in(body.get(key))
+        ),
         *(body[key] for key in ("status", "type") if isinstance(body.get(key), str) and body[key].isupper()),
     ]
     return ": ".join(dict.fromkeys(parts))[:4000] or cut(json.dumps(body, default=str), 400)

@@ -350,9 +350,8 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
         error = next((body[key] for key in REASON_KEYS if isinstance(body.get(key), str) and body[key]), None)
     if error is None and _are_issues(body.get("issue", body.get("issues"))):
         error = body.get("issue", body.get("issues"))
-    meta = body.get("meta")
-    if error is None and isinstance(meta, dict) and (status_of(folded_keys(meta)) or 0) > 0:
-        error = meta
+    metas = (folded_keys(part) for key in ("meta", "metadata", "meta_data") if isinstance(part := body.get(key), dict))
+    error = error or next((meta for meta in metas if (status_of(meta) or 0) > 0 or denies_success(meta)), None)
     inner_parts = (part for part in (error, body.get("data")) if isinstance(part, dict))
     status = next(filter(None, (status_of(part) for part in (body, *map(folded_keys, inner_parts)))), None)
     if denies_success(body):

@@ -28,7 +28,7 @@ from replay.outcomes.call_facts import (
     searches,
 )
 from replay.outcomes.codes import causes_in, causes_said, forms_in
-from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, no_such_thing
+from replay.outcomes.denials import denies_a_value, did_none_of_a_batch, holds_none, no_such_thing
 from replay.outcomes.error_report import (
     MAX_REPORT_LENGTH,
     MAX_SENTENCE_LENGTH,
@@ -351,11 +351,12 @@ def _is_report(
     if refused or runs_commands(arguments):
         named = lines == 1 and "clause" in clauses and arguments.value_named_in(text)
         return refused or named or (not stores and _program_complains(stripped, arguments))
-    none_of_it = denies_a_value(text, arguments) and not searches(arguments)
+    finds = searches(arguments) or holds_none(stripped, arguments)
+    none_of_it = denies_a_value(text, arguments) and not finds
     if none_of_it or (no_such_thing(stripped) and changes_something(arguments)):
         return True
     if "nothing" in said and not _REQUEST.search(stripped) and causes_said(stripped).isdisjoint(CAUSES):
-        silent = answers_in_prose(arguments) or searches(arguments)
+        silent = answers_in_prose(arguments) or finds
         return no_such_thing(stripped) and not silent and _names_one(text, arguments)
     prose = stores or (not message and answers_in_prose(arguments))
     return _denies(stripped, text, said, clauses, arguments, stores=stores, prose=prose)
@@ -382,7 +383,8 @@ def _denies(
     quoted = arguments.value_quoted_in(text[:_MAX_CLAUSE_LENGTH])
     discussed = prose and any(len(value) > MAX_NAMING_LENGTH for value in arguments.texts)
     named = quoted if searches(arguments) else not prose or (not discussed and arguments.value_named_in(text))
-    if named and not is_told_to_write(arguments) and ("missing-clause" if stores else "clause") in clauses:
+    telling = {"missing-clause"} if stores else {"clause", "missing-clause"}
+    if named and not is_told_to_write(arguments) and clauses & telling:
         return True
     if prose or "denies" not in clauses or not _is_sentence(stripped) or _was_done(stripped, clauses):
         return False

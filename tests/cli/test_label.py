@@ -50,6 +50,13 @@ def test_what_a_person_said_of_a_template_every_run_knows(tmp_path, replay):
     assert rows[0].message == "no such colour"
 
 
+def test_more_templates_than_are_shown_are_told(tmp_path, replay):
+    results = _results(tmp_path / "a.json", "The blue one", "The red one", "A lamp it is")
+    shown = replay("label", results, "--count", "1").stdout
+    assert shown.splitlines()[-1] == "And 2 more: --count 3 shows all"
+    assert "more:" not in replay("label", results, "--count", "3").stdout
+
+
 def test_a_label_of_a_bare_code_says_nothing_of_another_code(tmp_path, replay):
     answers = [f"Error executing tool pick: {code}" for code in ("E1042", "E1007", "PAY-017", "PAY-018", "E1042")]
     results = _results(tmp_path / "a.json", *answers)

@@ -98,6 +98,12 @@ def test_the_first_difference_is_told_in_words() -> None:
     assert compare_answers(result("a"), result("a\nb")).difference == "/content/0/text: line 2: no line then, 'b' now"
 
 
+def test_of_long_texts_the_part_is_told_where_they_are_no_longer_the_same() -> None:
+    before = "The lamp in the upper hall by the eastern door of the old house was lit at dusk and "
+    found = compare_answers(TextAnswer(text=before + "burned green"), TextAnswer(text=before + "burned blue"))
+    assert found.difference == "line 1: '…green' then, '…blue' now"
+
+
 def test_a_real_difference_is_told_before_a_volatile_one() -> None:
     comparison = compare_answers(result("at 10:00:00\n3 files"), result("at 11:00:00\n4 files"))
     assert comparison.difference is not None
