@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import replay
 from tests.conftest import record
 from tests.in_process import replay_here
 from tests.scripts import ROOT
@@ -46,9 +47,9 @@ def write_results(path: Path, answer: str) -> None:
 def test_the_steps_judge_annotate_and_compare_with_the_main_branch(step: Step, tmp_path: Path) -> None:
     write_results(tmp_path / "results.json", "all well")
     assert step("judge", FILES="results.json", SERVERS="").returncode == 0
-    assert step("compare", FAIL_ON="worse,new").returncode == 0
+    assert step("compare", FAIL_ON="worse,new", BASELINE="baseline/one").returncode == 0
     assert "There is no run of the main branch yet" in (tmp_path / "replay-comment.md").read_text()
-    assert step("collect").returncode == 0
+    assert step("collect", BASELINE="baseline/one").returncode == 0
 
     write_results(tmp_path / "results.json", HOSTILE)
     judged = step("judge", FILES="results.json", SERVERS="")
@@ -57,10 +58,32 @@ def test_the_steps_judge_annotate_and_compare_with_the_main_branch(step: Step, t
     assert annotated.returncode == 0, annotated.stderr
     (line,) = annotated.stdout.splitlines()
     assert line.startswith("::warning file=results.json,title=look/look%3A not found::task:s1c1: ")
-    compared = step("compare", FAIL_ON="worse,new")
+    compared = step("compare", FAIL_ON="worse,new", BASELINE="baseline/one")
     assert compared.returncode == 0, compared.stderr
-    assert "code=1" in (tmp_path / "GITHUB_OUTPUT").read_text()
+    output = tmp_path / "GITHUB_OUTPUT"
+    assert "code=1" in output.read_text()
+    assert step("compare", FAIL_ON="", BASELINE="baseline/one").returncode == 0
+    assert output.read_text().splitlines()[-1] == "code=0"
     assert step("end", CODE="1", JUDGED="0").returncode == 1
+
+
+def test_files_may_stand_line_by_line_and_what_an_earlier_use_judged_does_not_count(step: Step, tmp_path: Path) -> None:
+    for number in range(3):
+        write_results(tmp_path / f"{number}.json", HOSTILE)
+    assert step("judge", FILES="0.json", SERVERS="").returncode == 0
+    judged = step("judge", FILES="1.json\n2.json\n", SERVERS="")
+    assert judged.returncode == 0, judged.stderr
+    with replay.open_run(tmp_path / "replay-run.db") as run:
+        assert sorted(row.file for row in run.calls()) == ["1.json", "2.json"]
+
+
+def test_each_choice_of_files_and_servers_has_a_baseline_of_its_own(step: Step, tmp_path: Path) -> None:
+    for files in ("a/*.json fleet.yaml", "a/*.json fleet.yaml", "b/*.json fleet.yaml"):
+        assert step("folder", JUDGED=files).returncode == 0
+    first, again, other = (tmp_path / "GITHUB_OUTPUT").read_text().splitlines()
+    assert first == again != other
+    (name, folder) = first.split("=")
+    assert (name, Path(folder).parent) == ("baseline", Path("replay-baseline"))
 
 
 def test_a_file_that_cannot_be_read_fails_the_job_after_the_rest_is_reported(step: Step, tmp_path: Path) -> None:

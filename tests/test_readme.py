@@ -49,7 +49,6 @@ def test_the_readme_has_a_way_in_for_those_who_have_sessions_and_no_servers() ->
     text = (ROOT / "README.md").read_text("utf-8")
     assert "You have sessions, and no servers?" in text
     assert "five outcomes (or says that it is inconclusive" in text
-    assert "`replay recover`" in text
 
 
 def test_the_readme_shows_the_table_of_the_samples_page() -> None:

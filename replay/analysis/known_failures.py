@@ -60,6 +60,8 @@ def fingerprint(context: TrajectoryContext, row: CallRow, findings: tuple[Findin
     if row.outcome not in FAILURES:
         return None
     tool = folded_name(row.tool or context.calls[row.call].name)
+    if row.outcome is Outcome.UNKNOWN_TOOL:  # which rule says so depends on the fleet that was known
+        return digest([tool, row.outcome])[:FINGERPRINT_LENGTH]
     return digest([tool, row.rule, *_cause(context, row, findings)])[:FINGERPRINT_LENGTH]
 
 

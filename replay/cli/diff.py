@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import json_option, known_option
+from replay.cli.options import json_option, known_option, parts_of_fail_on
 from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, without_secrets
 
@@ -136,7 +136,7 @@ def _print(shown: Record | str) -> None:
 def _fail_conditions(fail_on: str | None) -> set[str]:
     from replay.errors import UsageError
 
-    conditions = {part.strip() for part in (fail_on or "").split(",") if part.strip()}
+    conditions = set(parts_of_fail_on(fail_on))
     unknown = sorted(conditions - {"worse", "new"})
     if unknown:
         raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")

@@ -193,9 +193,21 @@ def fail_conditions(text: str | None) -> list[FailCondition]:
     """Read `--fail-on`.
 
     Raises:
-        UsageError: a name that is no outcome; the nearest is named.
+        UsageError: a name that is no outcome, or none at all.
     """
-    return [_condition(part.strip()) for part in (text or "").split(",") if part.strip()]
+    return [_condition(part) for part in parts_of_fail_on(text)]
+
+
+def parts_of_fail_on(text: str | None) -> list[str]:
+    """What `--fail-on` names; nothing where it was not given.
+
+    Raises:
+        UsageError: it was given and names nothing, as an unset variable does: the job would never fail.
+    """
+    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if text is not None and not parts:
+        raise UsageError("--fail-on: it names nothing; leave it out where nothing is to fail")
+    return parts
 
 
 def found_by(conditions: Sequence[FailCondition], outcomes: Mapping[Outcome, int], new: int = 0) -> list[str]:
@@ -222,7 +234,6 @@ def found_by(conditions: Sequence[FailCondition], outcomes: Mapping[Outcome, int
 
 def _condition(part: str) -> FailCondition:
     from replay.records import FAILURES, Outcome
-    from replay.suggestions import nearest_name
 
     match = _CONDITION.fullmatch(part)
     if match is None:
@@ -234,9 +245,7 @@ def _condition(part: str) -> FailCondition:
         return FailCondition(name, (), share)
     known = [FAILED, NEW, *(str(outcome) for outcome in Outcome)]
     if name not in known:
-        nearest = nearest_name(name, known)
-        hint = f"; did you mean {nearest}?" if nearest else ""
-        raise UsageError(f"--fail-on: there is no outcome {name!r}{hint}; it takes {', '.join(known)}")
+        raise UsageError(f"--fail-on: there is no outcome {name!r}; it takes {', '.join(known)}")
     outcomes = FAILURES if name == FAILED else (Outcome(name),)
     return FailCondition(name, outcomes, share)
 

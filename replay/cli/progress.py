@@ -29,6 +29,8 @@ _SHORTEST = 0.5
 """Seconds that make a pace."""
 _MINUTES_FROM = 120
 """Seconds."""
+_LOG_LINES = 3
+"""Of what a server that did not start wrote to stderr last: in CI its log is gone with the machine."""
 _MOST_WORKERS = 4
 """More are not told one by one."""
 
@@ -50,6 +52,8 @@ def echo_server_event(event: ServerEvent) -> None:
     if event.kind == "failed" and event.trajectory is None:
         reason = f"; its log says more: {event.log}" if event.log else ""
         echo_err(f"note: {event.server}: could not be started: {event.message}{reason}")
+        for line in (event.stderr_tail or "").splitlines()[-_LOG_LINES:]:
+            echo_err(f"    | {line}")
     if event.kind == "restarted":
         where = f" (for {event.trajectory})" if event.trajectory else ""
         echo_err(f"note: {event.server}{where}: restarted: {event.message}")

@@ -43,37 +43,40 @@ def failure_words(text: str, call: Call, drawn: Collection[str] = ()) -> str:
     for value in values:
         text = text.replace(value, " ")
     code = bare_code(text)
-    text = _DIGITS.sub(lambda match: f"{match['code'] or ''}#", masked(text))
+    text = _without_digits(text)
     return cut(" ".join([*text.split(), *([code] if code else [])]), _MAX_LENGTH)
 
 
 def drawn_values(trajectory: Trajectory, answers: Mapping[str, Answer], rebound: Iterable[Rebinding]) -> frozenset[str]:
     """The values of a trajectory that its servers draw anew each time: ids of what a call made, above all.
 
-    They are those that were rebound, those in whose place another of the same length stands in the replayed answer, and
-    those that calls take from earlier answers that are recorded alone.
+    They are those that calls take from earlier answers, those that were rebound, and those in whose place another of
+    the same length stands in the replayed answer. A failure is to be told by the same words whether it was replayed or
+    only recorded, so what is masked anyway stays.
 
     Args:
         trajectory: with its data edges.
         answers: the replayed ones, by position.
         rebound: what was replaced in its calls.
     """
-    taken = (
-        str(edge.value)
-        for edge in trajectory.edges or ()
-        if edge.producer_place == "answer" and edge.producer not in answers
-    )
+    taken = (str(edge.value) for edge in trajectory.edges or () if edge.producer_place == "answer")
     moved = (
         value
         for call in trajectory.calls()
         if call.answer is not None and call.position in answers
-        for pair in changed_texts(call.answer, answers[call.position])
-        if len(pair[0]) == len(pair[1]) and not any(map(str.isspace, "".join(pair)))
-        for value in pair
+        for old, new in changed_texts(call.answer, answers[call.position])
+        if len(old) == len(new)
+        and not any(map(str.isspace, old + new))
+        and _without_digits(old) != _without_digits(new)
+        for value in (old, new)
     )
     replaced = (str(value) for one in rebound for value in (one.recorded, one.replayed))
     likely = (value for value in chain(taken, moved) if len(value) >= _MIN_DRAWN_LENGTH)
     return frozenset(value for value in chain(replaced, likely) if len(value) >= _MIN_VALUE_LENGTH)
+
+
+def _without_digits(text: str) -> str:
+    return _DIGITS.sub(lambda match: f"{match['code'] or ''}#", masked(text))
 
 
 def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from replay.json_values import digest
 from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
 from replay.records.server import Server, Tool
@@ -161,6 +162,23 @@ class Trajectory(Record):
         """All calls, in the order of the steps."""
         for step in self.steps:
             yield from step.calls
+
+
+def own_answer_key(key: str, mark: str) -> str:
+    """Under which key a trajectory's answer stands where another one, which began alike, got a different answer.
+
+    Each has a process of its own of a server with state, and such a server may draw other ids in each.
+
+    Args:
+        key: of `answer_key`, the same for both.
+        mark: of the trajectory; see `mark_of`.
+    """
+    return digest([key, mark])
+
+
+def mark_of(trajectory: Trajectory) -> str:
+    """What tells a trajectory from others, wherever its file lies: attempts at a task differ in their calls alone."""
+    return digest([trajectory.model, trajectory.id, [[call.arguments, call.raw] for call in trajectory.calls()]])
 
 
 _STDERR: Final = ":stderr"

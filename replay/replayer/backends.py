@@ -19,7 +19,7 @@ from replay.records import (
     canonical,
     digest,
 )
-from replay.records.trajectory import stderr_key
+from replay.records.trajectory import mark_of, own_answer_key, stderr_key
 from replay.safety.text import one_line
 
 
@@ -207,15 +207,16 @@ class StoredBackend:
     @asynccontextmanager
     async def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AsyncIterator[BackendSession]:
         """The stored answers of the trajectory's calls."""
-        yield _StoredSession(self._lookup, self._facts, trajectory.id)
+        yield _StoredSession(self._lookup, self._facts, trajectory)
 
 
 class _StoredSession:
     evidence: Evidence = "stored"
 
-    def __init__(self, lookup: Callable[[str], Answer | None], facts: FleetFacts, task: str) -> None:
+    def __init__(self, lookup: Callable[[str], Answer | None], facts: FleetFacts, trajectory: Trajectory) -> None:
         self._lookup, self._facts = lookup, facts
-        self.state = facts.state_of(task)
+        self._mark = mark_of(trajectory) if any(server.stateful for server in facts.servers.values()) else ""
+        self.state = facts.state_of(trajectory.id)
         self.workspace_servers = facts.workspace_servers
 
     def stateful(self, server: str) -> bool:
@@ -229,11 +230,16 @@ class _StoredSession:
         return False
 
     async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
-        return self._lookup(request.key)
+        own = self._lookup(self._own_key(request)) if self.stateful(request.server) else None
+        return own or self._lookup(request.key)
 
     def stderr_mark(self, server: str) -> int:
         return 0
 
     async def stderr_since(self, request: ToolRequest, mark: int) -> str:
-        found = self._lookup(stderr_key(request.key))
+        own = self.stateful(request.server) and self._lookup(self._own_key(request)) is not None
+        found = self._lookup(stderr_key(self._own_key(request) if own else request.key))
         return found.text if isinstance(found, TextAnswer) else ""
+
+    def _own_key(self, request: ToolRequest) -> str:
+        return own_answer_key(request.key, self._mark)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.records import Record
-from replay.records.files import dump
+from replay.records.files import stamped
 from replay.records.finding import KnownFailure
 from replay.runfile import Run
 from replay.safety.redaction import Redactor
@@ -48,8 +48,8 @@ class Selection:
 
 
 def document_text(document: Record) -> str:
-    """A document as JSON, its stamp first, without secrets."""
-    return json.dumps(Redactor().json(dump(document)), ensure_ascii=True, indent=1) + "\n"
+    """A document as JSON, its stamp first, without secrets; what is not known is null, as its schema says."""
+    return json.dumps(Redactor().json(stamped(document.model_dump(mode="json"))), ensure_ascii=True, indent=1) + "\n"
 
 
 def render(run: Run, format: str, selection: Selection | None = None) -> str:  # noqa: A002

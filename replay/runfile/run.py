@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,9 +19,11 @@ from replay.records import (
     FleetFacts,
     Server,
     Trajectory,
+    TransportFault,
     canonical,
     digest,
 )
+from replay.records.trajectory import mark_of, own_answer_key
 from replay.runfile.connection import (
     check_is_private,
     check_is_run,
@@ -39,6 +42,7 @@ from replay.runfile.rows import (
     load_answer,
     load_answers,
     pack_text,
+    unpacked_text,
 )
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
@@ -230,12 +234,13 @@ class Run:
             if old_policy != policy:
                 restart(db, row, policy)
                 done = False
-            retried = retry_calls(db, row, self._stateful()) if done and retry else 0
+            retried = retry_calls(db, row, self.stateful_servers()) if done and retry else 0
         if done and not retried:
             return TrajectoryState(row, True, {})
         return unfinished_state(self.connection, row, trajectory)._replace(retried=retried)
 
-    def _stateful(self) -> tuple[str, ...]:
+    def stateful_servers(self) -> tuple[str, ...]:
+        """Those of which each trajectory has a process of its own."""
         facts = self.facts()
         return tuple(name for name, server in facts.servers.items() if server.stateful) if facts else ()
 
@@ -364,15 +369,27 @@ class Run:
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         record, is_clean = self._trajectory_text(trajectory)
+        stateful = self.stateful_servers()
         with self.transaction() as db:
             new = {
-                ordinals[result.call.position]: result
+                ordinals[result.call.position]: self._with_own_key(result, trajectory)
+                if result.server in stateful
+                else result
                 for result in results
                 if saved is None or saved.get(result.call.position) is not result
             }
             self.save_calls(row, new, is_clean=is_clean)
             db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack_text(record), row))
         return trajectory if is_clean else None
+
+    def _with_own_key(self, result: CallResult, trajectory: Trajectory) -> CallResult:
+        """A result whose answer takes the place of none that another trajectory got from a server with state."""
+        if result.key is None or result.answer is None or isinstance(result.answer, TransportFault):
+            return result
+        kept = self.connection.execute("SELECT answer FROM answers WHERE key = ?", (result.key,)).fetchone()
+        if kept is None or unpacked_text(kept[0]) == self.redactor.record_text(result.answer):
+            return result
+        return replace(result, key=own_answer_key(result.key, mark_of(trajectory)))
 
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""

@@ -184,8 +184,9 @@ CREATE TABLE journal (
   UNIQUE (arguments, server, tool, occurrence, trajectory, path)
 );
 
--- Every answer that came, under the key of `replay.replayer.answer_key`; with `:stderr` behind it, what the server
--- wrote to stderr beside an answer that was not a success.
+-- Every answer that came, under the key of `replay.replayer.answer_key`, or under one of the trajectory's own where a
+-- server with state gave another trajectory, which began alike, another answer; with `:stderr` behind it, what the
+-- server wrote to stderr beside an answer that was not a success.
 CREATE TABLE answers (
   key TEXT PRIMARY KEY, server TEXT NOT NULL, server_digest TEXT NOT NULL, tool TEXT NOT NULL,
   answer BLOB NOT NULL               -- the Answer record as JSON, compressed with zlib

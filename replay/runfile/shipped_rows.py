@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
+from replay.records.trajectory import mark_of, own_answer_key, stderr_key
 from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
 from replay.runfile.rows import insert_calls, pack
@@ -30,6 +31,8 @@ class ShippedRows(NamedTuple):
     """Keys under which no answer stands but the fault of a transport: they replace none that came."""
     findings: tuple[tuple[Any, ...], ...] | None = None
     """What `keep_findings` kept of the trajectory; None where nobody looked for findings."""
+    mark: str = ""
+    """Of the trajectory; see `mark_of`."""
 
 
 class RowMaker:
@@ -89,6 +92,7 @@ class RowMaker:
             tuple(answers),
             frozenset(key for key, *_ in answers if key not in came),
             findings if task_run["diagnosed"] else None,
+            mark_of(replayed) if answers else "",
         )
 
 
@@ -133,7 +137,9 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
     """Put trajectories that were judged elsewhere into the run, each under its row, all or none."""
     with run.transaction() as db:
         aligned = db.execute("SELECT EXISTS (SELECT 1 FROM aligned_tasks)").fetchone()[0]
-        for row, rows in shipped:
+        stateful = run.stateful_servers()
+        for row, shipped_rows in shipped:
+            rows = _with_own_keys(db, shipped_rows, stateful)
             db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
             fields = {**rows.trajectory, "done": 1}
             settings = ", ".join(f"{name} = ?" for name in fields)
@@ -155,6 +161,24 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
             for answer in rows.answers:
                 verb = "INSERT OR IGNORE" if answer[0] in rows.faults else "INSERT OR REPLACE"
                 db.execute(f"{verb} INTO answers VALUES ({placeholders(answer)})", answer)
+
+
+def _with_own_keys(db: sqlite3.Connection, rows: ShippedRows, stateful: Collection[str]) -> ShippedRows:
+    """Rows whose answers take the place of none that another trajectory got from a server with state."""
+    own: dict[str, str] = {}
+    for key, server, *_, blob in rows.answers:
+        if server not in stateful or key in rows.faults:
+            continue
+        kept = db.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+        if kept is not None and kept[0] != blob:
+            own[key] = own_answer_key(key, rows.mark)
+            own[stderr_key(key)] = stderr_key(own[key])
+    if not own:
+        return rows
+    at = rows.columns.index("answer_key")
+    calls = tuple((*call[:at], own.get(call[at], call[at]), *call[at + 1 :]) for call in rows.calls)
+    answers = tuple((own.get(key, key), *rest) for key, *rest in rows.answers)
+    return rows._replace(calls=calls, answers=answers)
 
 
 def _dicts(db: sqlite3.Connection, table: str, column: str, value: int) -> list[tuple[int, dict[str, Any]]]:

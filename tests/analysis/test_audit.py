@@ -385,6 +385,7 @@ def test_a_call_issued_again_is_gone_still_there_or_cannot_be_repeated(benchmark
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "html"])
 def test_every_form_names_the_task_and_its_call_and_escapes_what_a_model_wrote(benchmark: Benchmark, form: str) -> None:
     benchmark.add("<b>ada</b>", "t1", [failed("files/read", READ, TIMED_OUT)], passed=False)
+    benchmark.add("bob", "t1", [failed("files/read", READ, TIMED_OUT)])  # the recording does not say whether it passed
     text = render(benchmark.audit(), form)
     assert "t1" in text
     assert "s1c1" in text

@@ -139,7 +139,12 @@ def test_a_run_without_verdicts_and_a_missing_one_are_one_clear_line(
 
 def test_what_to_compare_must_be_said(replay: Replay, make: Make) -> None:
     run = make("run", t=[GOOD])
-    for words in ([run], [run, run, "--models", "a", "b"], [run, run, "--fail-on", "better"]):
+    for words in (
+        [run],
+        [run, run, "--models", "a", "b"],
+        [run, run, "--fail-on", "better"],
+        [run, run, "--fail-on", ""],
+    ):
         done = replay("diff", *words)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 

@@ -83,6 +83,14 @@ def test_times_numbers_and_ids_in_an_error_do_not_change_the_fingerprint(make: M
     assert len(set(marks(make("run", calls)))) == 1
 
 
+def test_a_wrong_name_of_a_tool_has_one_fingerprint_whether_the_server_or_its_recorded_answer_tells(
+    make: Make, tmp_path: Path
+) -> None:
+    known = make("run", [call("files/lits", {}, None)])
+    wrong = write_trajectory(tmp_path / "t.trajectory.json", [failed("files/lits", {}, "Unknown tool: lits")])
+    assert marks(known) == marks(make_run(tmp_path / "recorded.db", [wrong]))
+
+
 def test_three_runs_tell_when_each_failure_was_first_and_last_seen(replay: Replay, make: Make) -> None:
     runs = [make("a", [LOST, GOOD]), make("b", [LOST, BROKEN]), make("c", [GOOD, BROKEN, call("files/lits", {}, None)])]
     document = json.loads(replay("diff", *runs, "--json").stdout)

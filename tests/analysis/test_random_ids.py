@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from replay.diagnosis.failure_words import failure_words
-from replay.records import Call
+from replay.diagnosis.failure_words import drawn_values, failure_words
+from replay.records import Call, DataEdge, Source, Step, TextAnswer, Trajectory
 from replay.reports import render
 from replay.runfile import Run, call_rows
 from replay.safety.text import one_line
@@ -118,6 +118,21 @@ def test_codes_stay_apart_and_ids_do_not() -> None:
     assert failure_words("failed with E1042", made) != failure_words("failed with W1042", made)
     bare = "Error executing tool t: {}"
     assert failure_words(bare.format("E1042"), made) != failure_words(bare.format("E1007"), made)
+
+
+def test_an_error_has_the_same_words_whether_it_was_replayed_or_only_recorded() -> None:
+    then, now = (
+        TextAnswer(text=json.dumps({"permit": permit, "state": "review"})) for permit in ("J123456", "J654321")
+    )
+    first = Call(position="s1c1", name="open", arguments={}, answer=then)
+    second = Call(position="s2c1", name="close", arguments={"state": "review"}, answer=then)
+    edge = DataEdge(
+        producer="s1c1", producer_pointer="/text", consumer="s2c1", consumer_pointer="/state", value="review"
+    )
+    steps = tuple(Step(calls=(made,)) for made in (first, second))
+    trajectory = Trajectory(id="t", model="m", source=Source(file="f", format="x"), steps=steps, edges=(edge,))
+    recorded = failure_words("J123456 is in review", first, drawn_values(trajectory, {}, ()))
+    assert recorded == failure_words("J654321 is in review", first, drawn_values(trajectory, {"s1c1": now}, ()))
 
 
 def said_of_failures(folder: Path, seed: int, filler: int) -> str:

@@ -49,6 +49,12 @@ def test_the_table_shows_a_row_a_model_then_what_went_wrong(replay: Replay, flee
     note = next(line for line in lines(done.stderr) if "other: could not be started" in line)
     log = one.parent / note.rsplit("its log says more: ")[1]
     assert "no licence" in log.read_text()
+    assert "    | Error: no licence" in done.stderr
+    missing = replay(
+        "classify", one, "--servers", fleet_file(plain="annotated.py", other={"command": "no-such-program"})
+    )
+    assert "'no-such-program' was not found" in missing.stderr
+    assert "its log says more" not in missing.stderr  # what an earlier run wrote there is not this one's
 
 
 def test_the_run_document_names_every_call(replay: Replay, fleet_file: Write, one: Path) -> None:
@@ -85,6 +91,7 @@ def test_fail_on_gives_exit_code_1(replay: Replay, one: Path) -> None:
     one_clear_line(replay("classify", one, "--offline", "--fail-on", "illegal_format"), 1, "1 illegal_format")
     assert replay("classify", one, "--offline", "--fail-on", "not_found").returncode == 0
     one_clear_line(replay("classify", one, "--offline", "--fail-on", "notfound"), 2, "'notfound'", "not_found")
+    one_clear_line(replay("classify", one, "--offline", "--fail-on", " ,"), 2, "--fail-on", "names nothing")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from replay.runfile import Run
+from replay.runfile.rows import answers_of
+
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]
 SECRET = "sk-live-4f9c2d7e8a1b6c3d5e7f"
@@ -56,6 +59,28 @@ def test_a_cassette_gives_the_verdicts_of_the_run_without_a_server(
     fleet.unlink()
     played = verdicts(replay("classify", results, "--cassette", cassette, "--run", "other.db", "--json"))
     assert played == alive
+
+
+@pytest.mark.parametrize("workers", [(), ("--workers", "2")])
+def test_trajectories_that_begin_alike_keep_their_own_answers(
+    replay: Replay, results_file: Write, fleet: Path, tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    files = []
+    for letter, name in zip("abcd", ("1/one", "2/one", "3/one", "1/two"), strict=True):  # three attempts, two models
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        made = json.dumps({"id": letter * 32, "name": "x"})
+        calls = [[("chain/create", {"name": "x"}, made)], [("chain/get", {"id": letter * 32}, made)]]
+        files.append(results_file(f"{name}_test_mcp_fuzzy.json", task=calls))
+    done = replay("classify", *files, "--servers", fleet, *workers)
+    assert done.returncode == 0, done.stderr
+    with Run.read(tmp_path / "replay-run.db") as run:
+        for row in run.connection.execute("SELECT id FROM trajectories").fetchall():
+            created, got = answers_of(run.connection, *row).values()
+            assert created == got
+    assert replay("cassette", "export", "replay-run.db", "answers.jsonl").returncode == 0
+    strict = ("--cassette", "answers.jsonl", "--cassette-strict", "--run", "other.db")
+    played = replay("classify", *files, *strict, *workers)
+    assert played.returncode == 0, played.stderr
 
 
 def test_a_torn_last_line_is_left_out_and_reported(replay: Replay, results: Path, cassette: Path) -> None:

@@ -42,7 +42,9 @@ class ServerEvent(Record):
     trajectory: str | None = None
     """Whose own process it is; None for a shared one."""
     log: Path | None = None
-    """Where what it wrote to stderr stands, which is often the reason; None if it wrote nothing."""
+    """Of a server that failed: where what it wrote to stderr stands, often the reason; None if it wrote nothing."""
+    stderr_tail: str | None = None
+    """The last lines of that."""
 
 
 OnEvent = Callable[[ServerEvent], None]
@@ -82,12 +84,11 @@ class Supervisor:
                 return connection.describe(self.name, self.spec.state)
             except (ValueError, TypeError, RecursionError) as problem:
                 connection = self._failed(f"what it says of itself cannot be used: {problem}")
-        tail = self._current.stderr_tail() if self._current else None
         return Server(
             name=self.name,
             state=self.spec.state,
             error=connection.message,
-            stderr_tail=printable(self._redactor.text(tail)) if tail else None,
+            stderr_tail=self._stderr_tail(),
             notes=self._history.notes,
         )
 
@@ -201,7 +202,12 @@ class Supervisor:
     def _fault(self, why: str) -> TransportFault:
         return TransportFault(fault="not-started", message=why)
 
+    def _stderr_tail(self) -> str | None:
+        tail = self._current.stderr_tail() if self._current else None
+        return printable(self._redactor.text(tail)) if tail else None
+
     def _emit(self, kind: str, message: str = "") -> None:
+        tail = self._stderr_tail() if kind == "failed" else None
         self._on_event(
             ServerEvent.model_validate(
                 {
@@ -209,7 +215,8 @@ class Supervisor:
                     "kind": kind,
                     "message": message,
                     "trajectory": self._trajectory,
-                    "log": self._log if self.stderr_mark() else None,
+                    "log": self._log if tail else None,
+                    "stderr_tail": tail,
                 }
             )
         )
