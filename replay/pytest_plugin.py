@@ -79,7 +79,7 @@ def assert_no_new_failures(request: pytest.FixtureRequest) -> Callable[[Run], No
         with RunFile.read(run.path) as opened:
             failures = failures_of(opened, book.failures)
         unknown = [failure for failure in failures if failure.known is None]
-        new = [f"{failure.fingerprint} {failure.example.full}: {failure.sentence}" for failure in unknown]
+        new = [f"{failure.fingerprint} {failure.address}: {failure.sentence}" for failure in unknown]
         if new:
             pytest.fail("\n".join([f"{len(new)} new failures (replay known add FINGERPRINT notes one):", *new]))
 

@@ -109,17 +109,16 @@ def audit(run: Run, files: Sequence[int] | None = None, faulty_references: Mappi
     )
 
 
-def verified(found: Audit, again: Mapping[str, CallRow]) -> Audit:
+def verified(found: Audit, again: Mapping[tuple[str, str, str], CallRow]) -> Audit:
     """An audit with what the faults gave when their calls were issued again.
 
     Args:
         found: the audit.
-        again: verdicts of a replay, by `MODEL:TRAJECTORY:s2c1`.
+        again: verdicts of a replay, by file, trajectory and position.
     """
 
     def with_result(fault: AuditedFault) -> AuditedFault:
-        trajectory = fault.call.full.rpartition(":")[0]
-        rows = [again.get(f"{trajectory}:{position}") for position in fault.positions]
+        rows = [again.get((fault.call.file, fault.call.trajectory, position)) for position in fault.positions]
         outcomes = {row.replayed for row in rows if row is not None} - {None}
         last: Verified = "gone" if outcomes else "cannot be repeated"
         result: Verified = "still there" if Outcome.INCONCLUSIVE in outcomes else last
@@ -193,6 +192,7 @@ def _undecided(
                 UndecidedTask(
                     model=task_run.model,
                     task=task_run.task,
+                    file=shown.file,
                     trajectory=shown.trajectory or task_run.task,
                     passed=bool(task_run.passed),
                     doubt=doubt[0],

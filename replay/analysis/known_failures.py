@@ -28,7 +28,7 @@ from replay.records.finding import (
     RecurringFailure,
 )
 from replay.runfile import Run
-from replay.runfile.trajectory_queries import failing_trajectories
+from replay.runfile.trajectory_queries import Addresses, failing_trajectories
 from replay.safety.filesystem import read_small_file, write_atomically
 
 _TOLD_BY_PLACE: Final = frozenset(
@@ -111,6 +111,7 @@ class FailedCall(NamedTuple):
     fingerprint: str
     row: CallRow
     ref: CallRef
+    address: str
     finding: Finding | None
 
 
@@ -121,7 +122,7 @@ def failed_calls(run: Run, files: Sequence[int] | None = None) -> Iterator[Faile
         run: open for reading or writing.
         files: only of these, by the run's numbers; by default of all.
     """
-    servers = run.servers()
+    servers, addresses = run.servers(), Addresses.of(run)
     for place in failing_trajectories(run, files):
         context = TrajectoryContext.load(run, place, servers)
         for position, row in context.rows.items():
@@ -129,7 +130,8 @@ def failed_calls(run: Run, files: Sequence[int] | None = None) -> Iterator[Faile
                 findings = findings_of_call(context, position)
                 mark = fingerprint(context, row, findings)
                 assert mark is not None
-                yield FailedCall(mark, row, context.ref(position), primary_finding(findings))
+                ref, address = context.ref(position), addresses.call(place.file, place.trajectory, position)
+                yield FailedCall(mark, row, ref, address, primary_finding(findings))
 
 
 @dataclass
@@ -193,6 +195,7 @@ def _recurring(mark: str, tally: _Tally, names: Sequence[str], known: Mapping[st
         first_seen=names[tally.runs[0]],
         last_seen=names[tally.runs[-1]],
         example=tally.last.ref,
+        address=tally.last.address,
         known=known.get(mark),
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from rapidfuzz import fuzz
 
 from replay.dag.documents import join, parts, resolve
-from replay.diagnosis.phrasing import counted, listed, plain, quoted, types_of
+from replay.diagnosis.phrasing import counted, ended, listed, plain, quoted, types_of
 from replay.diagnosis.schema_violations import SchemaLocation, field_location
 from replay.records import Tool
 from replay.records.tool_usage import (
@@ -181,7 +181,7 @@ def _of_disagreement(fault: SchemaDisagreement, usage: ToolUsage, tool: Tool | N
     else:
         wanted = next((value for value in usage.values if _about(value, fault, schema)), None)
         rewrite = _keyword_to_add(fault, wanted)
-        why = f"{_who(fault)} kept to the schema, and the server refused it: {plain(fault.sentence, 200)}."
+        why = f"{_who(fault)} kept to the schema, and the server refused it: {ended(plain(fault.sentence, 200))}"
     yield _make(fault, "inputSchema", fault.pointer, rewrite, why, current=current)
 
 
@@ -207,7 +207,7 @@ def _of_value(value: RefusedValue, usage: ToolUsage, tool: Tool | None) -> Itera
     place = field_location(schema, value.pointer)
     demanded = _demanded(value.message) if value.kind == "refused-value" else ""
     gave = f" gave {listed(list(value.values[:3]), 'or')}" if len(value.values) > 1 else ""
-    why = f"{_who(value)}{gave}: {plain(value.message, 240)}."
+    why = f"{_who(value)}{gave}: {ended(plain(value.message, 240))}"
     if demanded:
         rewrite = f"Declare it: {demanded}. The server demands it, and the schema does not say so."
         yield _make(value, "inputSchema", place.pointer, rewrite, why, current=place.schema or None)
@@ -236,13 +236,13 @@ def _demanded(message: str) -> str:
 def _of_cause(cause: FailureCause, usage: ToolUsage) -> Iterator[Advice]:
     if cause.kind == "unexplained":
         rewrite = "Let the error say which argument is wrong and what was expected: as it is, it tells a model nothing."
-        yield _make(cause, "error", "", rewrite, f"{_who(cause)} got it. {plain(cause.sentence, 240)}.")
+        yield _make(cause, "error", "", rewrite, f"{_who(cause)} got it. {ended(plain(cause.sentence, 240))}")
     elif cause.kind == "server-fault":
         rewrite = "Catch it, and let the error say which argument is wrong and what was expected: the tool crashed."
-        yield _make(cause, "error", "", rewrite, f"{_who(cause)} met it. {plain(cause.sentence, 240)}.")
+        yield _make(cause, "error", "", rewrite, f"{_who(cause)} met it. {ended(plain(cause.sentence, 240))}")
     elif cause.kind in _UNSAID and cause.calls >= _MIN_ALIKE:
         rewrite = "Say in the tool's description what must be so before it is called, or what its own error asks for."
-        why = f"{_who(cause)} failed alike. {plain(cause.sentence, 240)}."
+        why = f"{_who(cause)} failed alike. {ended(plain(cause.sentence, 240))}"
         yield _make(cause, "description", "", rewrite, why, current=usage.description)
 
 
@@ -253,7 +253,7 @@ def _of_repeats(repeats: RepeatedCall, usage: ToolUsage) -> Advice:
         if repeats.kind == "repeated-failure"
         else "Let the answer say that it is whole, and until when it holds: models ask for it again."
     )
-    why = f"{_who(repeats)}, in {repeats.trajectories} trajectories. {plain(repeats.sentence, 240)}."
+    why = f"{_who(repeats)}, in {repeats.trajectories} trajectories. {ended(plain(repeats.sentence, 240))}"
     if repeats.kind == "repeated-failure":
         return _make(repeats, "error", "", rewrite, why)
     return _make(repeats, "description", "", rewrite, why, current=usage.description)

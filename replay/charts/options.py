@@ -67,7 +67,7 @@ def shares(counts: Sequence[Sequence[int]], totals: Sequence[int]) -> Cells:
 def cut_off(items: Sequence[Item], most: int, noun: str) -> tuple[tuple[Item, ...], tuple[str, ...]]:
     """The first of the items, and a note on how many are not shown."""
     more = len(items) - most
-    return tuple(items[:most]), (f"{more} more {noun} are not shown (--rows).",) if more > 0 else ()
+    return tuple(items[:most]), (f"{noun.capitalize()} that are not shown (--rows): {more}.",) if more > 0 else ()
 
 
 def judged_calls(counts: Mapping[Outcome, int]) -> int:

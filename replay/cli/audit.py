@@ -102,11 +102,11 @@ def _faulty_references(reference: Path | None) -> dict[str, str]:
         return faulty_tasks(run, numbers)
 
 
-def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, CallRow]:
+def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[tuple[str, str, str], CallRow]:
     """The verdicts of the calls on whose failure a task is undecided, replayed with their trajectories.
 
     Returns:
-        By `MODEL:TRAJECTORY:s2c1`.
+        By file, trajectory and position.
     """
     import json
     from tempfile import TemporaryDirectory
@@ -117,19 +117,21 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[str, 
     from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options
     from replay.runfile import Run, call_rows
-    from replay.runfile.trajectory_queries import find_trajectory, trajectory_record
+    from replay.runfile.trajectory_queries import trajectory_places, trajectory_record
     from replay.safety.redaction import Redactor
 
-    wanted = {fault.call.full.rpartition(":")[0] for task in found.undecided for fault in task.faults}
+    failed = {(fault.call.file, fault.call.trajectory) for task in found.undecided for fault in task.faults}
+    wanted = [place for place in trajectory_places(run) if (place.file, place.trajectory) in failed]
     if not wanted:
         return {}
     fleet = fleet_of(fleet_path, "Name one with --servers: --verify issues calls again.")
     with TemporaryDirectory(prefix="replay-audit-") as directory:
-        for number, reference in enumerate(sorted(wanted)):
-            record = trajectory_record(run.connection, find_trajectory(run, reference).row)
+        for number, place in enumerate(wanted):
+            record = trajectory_record(run.connection, place.row)
             document = json.dumps(dump(TrajectoryFile(**dict(record))))
             (Path(directory) / f"{number}.trajectory.json").write_text(document, "utf-8")
         inputs, options = InputFiles((Path(directory),), None), Options(labels=known_labels(fleet))
         with Run.open(Path(directory) / "run.db", redactor=Redactor(fleet.secrets() if fleet else ())) as again:
             run_in_order(judge_with_progress, again, inputs, inputs.open_all(), fleet, options, None, None)
-            return {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(again)}
+            files = {f"{number}.trajectory.json": place.file for number, place in enumerate(wanted)}
+            return {(files[Path(row.file).name], row.trajectory, row.call): row for row in call_rows(again)}

@@ -56,12 +56,15 @@ def label(
     contradict.
     """
     from replay.analysis.answer_labels import read_labels, rules_of_labels, survey
+    from replay.diagnosis.phrasing import counted
     from replay.errors import UsageError
 
     paths = (*files, *((folder,) if folder is not None else ()))
     if not paths:
         raise UsageError("name files of results, or a folder with --survey DIR")
     found = survey(paths, rules_of_labels(read_labels(labels_path)))
+    if not found.files:
+        raise UsageError("no file of results could be read; a run file is none: name what it was judged from")
     if mean is not None:
         _write(found, mean, note, labels_path)
         return
@@ -69,7 +72,7 @@ def label(
     with closed_pipe_ignored():
         click.echo(_as_json(found, count, kind) if as_json else _as_text(found, count, kind))
     if found.unreadable:
-        echo_err(f"note: {found.unreadable} files are of no known format, or broken, and were passed over")
+        echo_err(f"note: {counted(found.unreadable, 'file')} of no known format, or broken, not looked at")
 
 
 def _write(found: Survey, mean: str, note: str, path: Path) -> None:

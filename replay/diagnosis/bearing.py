@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from replay.diagnosis.environment import own_doing
-from replay.diagnosis.phrasing import counted, listed, plain, quoted
+from replay.diagnosis.phrasing import counted, ended, listed, plain, quoted
 from replay.diagnosis.requests import MIN_NAMED, Requests, did_its_work, full_text, holds, question_of, text_words
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes import answer_rules
@@ -51,7 +51,7 @@ def environment_faults(context: TrajectoryContext, passed: bool | None) -> Itera
             server=row.server,
             reason=reason,
             in_sandbox=in_sandbox,
-            message=plain(row.message, 200) + ".",
+            message=ended(plain(row.message, 200)),
             bearing=bearing,
             why=why,
             then=_then(context, outage[-1]),

@@ -20,6 +20,7 @@ from replay.diagnosis.named_arguments import (
     is_same_name,
 )
 from replay.diagnosis.phrasing import ended, place, plain, quoted
+from replay.diagnosis.sql import statements_of
 from replay.diagnosis.trajectory_context import KnownName, TrajectoryContext, last_segment
 from replay.outcomes.call_facts import ArgumentIndex, runs_commands
 from replay.records import Outcome, texts_of
@@ -43,7 +44,7 @@ _MISSING: Final = re.compile(
     re.IGNORECASE,
 )
 _HINTS: Final = re.compile(
-    r"\b(?:must|should) (?:be|have|start|contain|match)\b[^\n;]{1,160}"
+    r"(?:[\w.\[\]]+ )?\b(?:must|should) (?:be|have|start|contain|match)\b(?:[^\n;.]|\.(?!:)){1,160}"
     r"|\b(?<!not )(?:available|valid|supported|existing|possible|known|accepted) [\w ]{1,30}: ?[^\n]{1,200}"
     r"|\b(?<!not )(?:available|choices|options)(?: are| is)?: ?[^\n]{1,160}"
     r"|\bdid you mean\b[^\n<]{1,160}(?:(?<=[:?])\n[^\n<]{1,160})?"
@@ -176,9 +177,10 @@ def absent_program(context: TrajectoryContext, position: str) -> str | None:
 
 
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
-    """Whether what is missing is the program that a command starts."""
+    """Whether what is missing is the program that a command starts, and not a name in SQL."""
     start = re.compile(rf"(?:^|[;&|(\n])\s*{re.escape(name)}\s+\S")
-    return any(isinstance(scalar.value, str) and start.search(scalar.value) for scalar in context.scalars(position))
+    texts = [scalar.value for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    return any(start.search(text) and not statements_of(text) for text in texts)
 
 
 def no_program(context: TrajectoryContext, position: str, name: str) -> Finding:
@@ -230,7 +232,11 @@ def _refused(context: TrajectoryContext, position: str) -> Finding:
         return _generic(context, position, "refused")
     about = "" if kind == "exists-already" else "the call"
     about = f"{place(named.pointer)} ({quoted(named.value)})" if named else about
-    about = f"What {about} gives could not be parsed or computed" if kind == "malformed-value" else about
+    if kind == "malformed-value":
+        gives = (
+            f"What {about} gives" if context.sent(position) else "The call gives no arguments, and what stood for them"
+        )
+        about = f"{gives} could not be parsed or computed"
     verb = {
         "refused-by-policy": f"{_who(context, position)} does not allow",
         "permission-denied": "The operating system denies access to",

@@ -29,8 +29,8 @@ def plain(text: str, limit: int = 160) -> str:
 
 
 def ended(words: str) -> str:
-    """Words as a sentence: with a full stop where nothing else ends them."""
-    return words if words.endswith(("?", "!")) else f"{words}."
+    """Words as a sentence: with a full stop, where nothing else ends them and they are not cut there."""
+    return words if words.endswith(("?", "!", "…")) else f"{words}."
 
 
 def without_preamble(message: str) -> str:

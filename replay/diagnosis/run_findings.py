@@ -8,7 +8,7 @@ from typing import Final
 
 from replay.alignment.tasks import Reference
 from replay.diagnosis.diagnose import Diagnosed
-from replay.diagnosis.phrasing import counted, plain, quoted
+from replay.diagnosis.phrasing import counted, ended, plain, quoted
 from replay.outcomes import read_name
 from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
@@ -129,7 +129,7 @@ class _Failures:
             kind=kind,
             scope="run",
             sentence=f"{subject} failed in {self.failed} of {counted(self.calls, 'call')}; "
-            f"most often ({count}): {cause}, as in {_address(example, addresses)}: {says}.",
+            f"most often ({count}): {cause}, as in {_address(example, addresses)}: {ended(says)}",
             calls=tuple([example, *(ref for ref in self._first if ref != example)][:_MAX_CALLS]),
             details={"failed": self.failed, "calls": self.calls, "causes": dict(self._causes.most_common())},
         )
@@ -195,7 +195,7 @@ def _schema_finding(tool: str, group: _Group, addresses: Addresses, words: str, 
         kind=kind,
         scope="run",
         sentence=f"Tool {quoted(tool)} {words} in {counted(group.count, 'call')}, "
-        f"as in {_address(group.first[0], addresses)}: {group.says}.",
+        f"as in {_address(group.first[0], addresses)}: {ended(group.says)}",
         suggestion="Schema and server should agree; one of the two is wrong.",
         calls=tuple(group.first),
         details={"calls": group.count},

@@ -113,6 +113,8 @@ _LACKING: Final = (
     re.compile(r"'([^']+)' is a required property"),
     re.compile(r"missing (?:\d+ )?(?:required )?(?:positional |keyword-only )?arguments?:? ['\"]?(\w+)['\"]?"),
     re.compile(r"must have required property '([^']+)'"),
+    re.compile(r"[Mm]issing required (?:parameter|field|argument|property|key)(?:: ['\"`]?| ['\"`])(\w+)"),
+    re.compile(r"[Mm]issing required ['\"`](\w+)['\"`]"),
 )
 _SURPLUS: Final = (
     re.compile(r"\(?'(\w+)' (?:was|were) unexpected|unexpected keyword argument '(\w+)'"),

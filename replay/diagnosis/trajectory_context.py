@@ -15,9 +15,10 @@ from replay.dag.candidate_values import candidate_values_of
 from replay.dag.rebinding import with_rebound
 from replay.diagnosis.failure_words import drawn_values
 from replay.diagnosis.named_arguments import Argument, arguments_of
+from replay.outcomes.call_facts import ArgumentIndex
 from replay.outcomes.error_report import program_words
 from replay.outcomes.literals import structure_in
-from replay.outcomes.residue import error_in_json
+from replay.outcomes.residue import read_json
 from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow
@@ -142,7 +143,8 @@ class TrajectoryContext:
     def finding(self, position: str, kind: str, sentence: str, suggestion: str | None = None, **more: Any) -> Finding:
         """A finding about one call, as sure as the call's verdict where nothing else is said."""
         fields: dict[str, Any] = {"certainty": self.rows[position].certainty, "calls": self.refs(position)} | more
-        return Finding(kind=kind, scope="call", sentence=sentence, suggestion=suggestion, **fields)
+        said = sentence.removesuffix(".") if sentence.endswith("….") else sentence
+        return Finding(kind=kind, scope="call", sentence=said, suggestion=suggestion, **fields)
 
     def outcome(self, position: str) -> Outcome | None:
         """What a call was judged to be; None without a verdict."""
@@ -191,12 +193,14 @@ class TrajectoryContext:
         return drawn_values(self.trajectory, self.answers, rebound)
 
     def answer_text(self, position: str) -> str:
-        """The text of the answer that the verdict rests on, without what only wraps it; empty without one."""
+        """The text of the answer that the verdict rests on, without what only wraps it or repeats the arguments."""
         answer = self.answer(position)
         if answer is None:
             return ""
         text = program_words("\n".join(texts_of(answer))[:_MAX_CHARACTERS])
-        error = error_in_json(structure_in(text)) if text.startswith("{") else None
+        if not text.startswith("{"):
+            return text
+        error = read_json(structure_in(text), ArgumentIndex(self.sent(position))).error
         return program_words(error.message) if error is not None and error.message else text
 
     def searched_text(self, position: str) -> str:

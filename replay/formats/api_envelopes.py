@@ -1,6 +1,6 @@
 """Conversations in what logs and batches put around them: request and response, a batch's lines, another key.
 
-The messages of LangChain and fast-agent are brought to OpenAI's.
+The messages of LangChain, fast-agent and AgentDojo are brought to OpenAI's.
 
 `without_envelope` brings them to the shape that the readers of API messages know: `{messages, model, ...}`, or
 `{input, output}`.
@@ -27,7 +27,7 @@ def without_envelope(value: Any) -> Any:
     if not isinstance(value, dict) or str(value.get("type")).startswith("response."):
         return value
     if _is_own_shape(value):
-        return _with_reply(_from_fast_agent(value))
+        return _from_agentdojo(value) if "pipeline_name" in value else _with_reply(_from_fast_agent(value))
     if isinstance(value.get("choices"), list):
         return _exchange(value, {}, value) or value
     request = next((body for key in _REQUEST_KEYS if (body := _body(value.get(key)))), {})
@@ -80,6 +80,32 @@ def _from_fast_agent(value: JsonObject) -> JsonObject:
         read += [{"role": "tool", "tool_call_id": key, "content": result} for key, result in results.items()]
         read.append({**message, "tool_calls": written})
     return {**value, "messages": read}
+
+
+def _from_agentdojo(value: JsonObject) -> JsonObject:
+    """A run of AgentDojo, or of what follows it: a tool's error stands beside its answer, the result in the run."""
+    read: list[JsonObject] = []
+    for message in objects(value.get("messages")):
+        content = message.get("content")
+        text = (
+            "\n".join(str(part.get("content")) for part in objects(content)) if isinstance(content, list) else content
+        )
+        calls = [
+            {"id": call.get("id"), "function": {"name": call.get("function"), "arguments": call.get("args")}}
+            for call in objects(message.get("tool_calls"))
+        ]
+        read.append({**message, "content": text, "tool_calls": calls})
+        if message.get("role") == "tool":
+            error = message.get("error")
+            shown = {"type": "text", "text": error or text or ""}
+            read[-1]["content"] = {"content": [shown], "isError": error is not None}
+    about = {
+        "id": identifier_of(first_of(value, "user_task_id", "task_id")),
+        "model": value["pipeline_name"],
+        "family": value.get("suite_name"),
+        "passed": value.get("utility", object_in(value, "evaluation").get("utility")),
+    }
+    return {**value, **about, "messages": read}
 
 
 def _exchange(around: JsonObject, request: JsonObject, response: JsonObject) -> JsonObject | None:

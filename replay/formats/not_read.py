@@ -48,8 +48,8 @@ _NAMES: Final = frozenset({"tool", "tools", "function", "action", "actions", "in
 _COMPOUND = re.compile(r"(?:tool|function)(?:call|use|name|result|request|response|invocation)s?")
 _NOT_CALLED: Final = frozenset({
     "allowed", "available", "choice", "config", "configs", "configuration", "count", "declarations", "definition",
-    "definitions", "enabled", "expected", "hook", "hooks", "parallel", "permissions", "required", "schema", "schemas",
-    "settings", "spec", "specs", "tokens",
+    "definitions", "enabled", "evaluation", "expected", "hook", "hooks", "parallel", "permissions", "required",
+    "schema", "schemas", "settings", "spec", "specs", "tokens",
 })  # fmt: skip
 """Words in names of what is offered, set or wanted, not called."""
 _BESIDE: Final = frozenset({

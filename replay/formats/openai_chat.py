@@ -20,6 +20,7 @@ from replay.formats.record_builders import (
     number_calls,
     recorded_answer,
     reported_of,
+    run_beside,
     total_usage,
     usage_in,
 )
@@ -69,7 +70,7 @@ class OpenAIChatReader:
             else:
                 raise FormatError(document.path, 'expected an object with a list "messages"', element.place)
         if bare:
-            yield self._trajectory({"messages": bare}, document.task_name, "$", document)
+            yield self._trajectory({"messages": bare, **run_beside(document)}, document.task_name, "$", document)
 
     def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
         messages = record["messages"]

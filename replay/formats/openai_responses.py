@@ -8,13 +8,14 @@ from typing import Any
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, joined_text, object_in, objects, opened, text_of
+from replay.formats.fields import as_object, joined_text, objects, opened, text_of
 from replay.formats.record_builders import (
     json_text_call,
     of_server,
     recorded_answer,
     reported_of,
     result_with_flag,
+    run_beside,
     text_call,
     tool_definitions,
     usage_in,
@@ -43,6 +44,8 @@ class OpenAIResponsesReader:
 
     def sniff(self, head: Head) -> Match:
         """Items of the API's own types, in a list, a request or a response."""
+        if head.whole == []:
+            return Match(0.5, "no items, of a run that is described beside them")
         first = _final(without_envelope(head.first))
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
@@ -71,17 +74,8 @@ class OpenAIResponsesReader:
                     items.append(value)
             else:
                 document.leave(element)
-        if items:
-            yield _trajectory({"input": items, **_of_the_run(document)}, document.task_name, "$", document)
-
-
-def _of_the_run(document: Document) -> JsonObject:
-    """Model, tokens and result of a run whose bare items MCPMark keeps beside a `meta.json`."""
-    meta = object_in(document.beside("meta.json"))
-    result = as_object(meta.get("execution_result"))
-    if result is None:
-        return {}
-    return {"model": meta.get("model_name"), "usage": meta.get("token_usage"), "result": result}
+        if items or document.head.whole == []:
+            yield _trajectory({"input": items, **run_beside(document)}, document.task_name, "$", document)
 
 
 def _final(value: Any) -> Any:
@@ -119,8 +113,7 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
         else:
             _read_call(item, log)
     log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
-    reported = reported_of(object_in(body, "result"))
-    more: Any = {"usage": usage, "tools": tools, "reported": reported}
+    more: Any = {"usage": usage, "tools": tools, "reported": reported_of(body)}
     return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, **more)
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
+from replay.formats.document import Document
 from replay.formats.fields import (
     MISSING,
     as_number,
@@ -313,6 +314,13 @@ def reported_of(record: JsonObject) -> ReportedResult | None:
         return None
     details = {name: record[name] for name in _WHY if isinstance(record.get(name), str)}
     return ReportedResult(passed=passed, score=score, details=details or None)
+
+
+def run_beside(document: Document) -> JsonObject:
+    """Model, tokens and result of a run whose bare messages or items MCPMark keeps beside a `meta.json`."""
+    meta = object_in(document.beside("meta.json"))
+    result = as_object(meta.get("execution_result"))
+    return {**result, "model": meta.get("model_name"), "usage": meta.get("token_usage")} if result else {}
 
 
 def reported_in(details: JsonObject) -> ReportedResult | None:

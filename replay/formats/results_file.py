@@ -17,7 +17,7 @@ from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, READER_FAULTS,
 from replay.formats.file_names import FileNames
 from replay.formats.not_read import finding, product_of, signs_of_calls
 from replay.formats.readers import surest_reader
-from replay.formats.record_builders import within_limits
+from replay.formats.record_builders import run_beside, within_limits
 from replay.formats.sources import InputFile
 from replay.json_values import TOO_DEEP, begun_json, first_json
 from replay.records import Call, Trajectory, digest
@@ -321,7 +321,7 @@ def _reader_of(document: Document, *, first: bool) -> tuple[Reader | None, str, 
     head = document.head
     if first and not head.members:
         document.check_is_json()
-        if head.whole is not None and not head.elements:
+        if head.whole is not None and not head.elements and not (head.whole == [] and run_beside(document)):
             raise UnknownFormatError(document.path, "an empty list; expected at least one trajectory")
     try:
         reader, match, doubt = surest_reader(head if first else _whole_head(document))

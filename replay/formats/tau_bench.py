@@ -27,7 +27,7 @@ class TauBenchReader:
     expected_shape = 'tau-bench results ([{"task_id", "reward", "traj": [...]}] or {"info", "simulations": [...]})'
 
     def __init__(self) -> None:
-        self._models: tuple[str | None, str | None] = (None, None)
+        self._runs: tuple[str | None, JsonObject] = (None, {})
 
     def sniff(self, head: Head) -> Match:
         """A task with its trajectory and reward."""
@@ -47,12 +47,11 @@ class TauBenchReader:
         for element in document.elements():
             record = element.value
             if _is_results(record):
-                model = _model_of(record)
                 for number, simulation in enumerate(objects(record["simulations"])):
                     place = f"{element.place}.simulations[{number}]"
-                    yield _simulation(simulation, model, place, document)
+                    yield _simulation(simulation, record, place, document)
             elif _is_simulation(record):
-                yield _simulation(record, self._model_beside(document), element.place, document)
+                yield _simulation(record, self._run_beside(document), element.place, document)
             elif _is_run(record):
                 raise NoTrajectoryError(document.path, "its simulations stand in the folder simulations/ beside it")
             elif isinstance(record, dict) and isinstance(record.get("traj"), list):
@@ -62,13 +61,13 @@ class TauBenchReader:
             else:
                 document.leave(element)
 
-    def _model_beside(self, document: Document) -> str | None:
-        """The model of a simulation that stands in a file of its own; kept for the other files of the folder."""
+    def _run_beside(self, document: Document) -> JsonObject:
+        """What was run, of a simulation in a file of its own; kept for the other files of the folder."""
         folder = document.path.rpartition("/")[0]
-        if self._models[0] != folder:
+        if self._runs[0] != folder:
             run = document.beside("..", "results.json")
-            self._models = folder, _model_of(run) if _is_run(run) else None
-        return self._models[1]
+            self._runs = folder, run if _is_run(run) else {}
+        return self._runs[1]
 
 
 def _trajectory(record: JsonObject, place: str, document: Document) -> Trajectory:
@@ -113,17 +112,11 @@ def _is_run(value: Any) -> bool:
     return isinstance(info, dict) and {"agent_info", "user_info"} <= info.keys() and "tasks" in value
 
 
-def _model_of(results: JsonObject) -> str | None:
-    """The model of the agent, which stands beside the simulations."""
-    agent = object_in(results, "info", "agent_info")
-    model = agent.get("llm")
-    return model if isinstance(model, str) and model else None
-
-
-def _simulation(record: JsonObject, model: str | None, place: str, document: Document) -> Trajectory:
-    """One simulation of tau2-bench."""
+def _simulation(record: JsonObject, run: JsonObject, place: str, document: Document) -> Trajectory:
+    """One simulation of tau2-bench; what was run tells its model and its domain, each of which counts tasks anew."""
     log = CallLog()
-    log.model, log.started_at = model, text_of(record.get("start_time"))
+    log.model = text_of(object_in(run, "info", "agent_info").get("llm"))
+    log.started_at = text_of(record.get("start_time"))
     for number, message in enumerate(_messages(record)):
         role, text = message.get("role"), text_of(message.get("content"))
         if role == "assistant":
@@ -141,7 +134,12 @@ def _simulation(record: JsonObject, model: str | None, place: str, document: Doc
     identifier, trial = str(record.get("task_id", place)), record.get("trial")
     reported = _reported(object_in(record, "reward_info").get("reward"))
     name = identifier if trial is None else f"{identifier}_trial_{trial}"
-    return log.trajectory(document, TauBenchReader.name, place, name, reported=reported)
+    task = Task(
+        question=log.first_prompt,
+        id=None if trial is None else identifier,
+        labels=labels_of({"domain": object_in(run, "info", "environment_info").get("domain_name")}),
+    )
+    return log.trajectory(document, TauBenchReader.name, place, name, reported=reported, task=task)
 
 
 def _messages(record: JsonObject) -> list[JsonObject]:

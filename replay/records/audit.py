@@ -75,6 +75,7 @@ class UndecidedTask(Record):
 
     model: str
     task: str
+    file: str
     trajectory: str
     passed: bool
     """As reported."""
@@ -220,10 +221,12 @@ class Audit(Record):
     """Files that stand in no number; None where all were read."""
 
     @cached_property
-    def faults(self) -> dict[str, AuditedFault]:
-        """All that the environment failed, by the first call: `MODEL:TRAJECTORY:s2c1`."""
-        every = (*(fault for task in self.undecided for fault in task.faults), *self.decided)
-        return {fault.call.full: fault for fault in every}
+    def faults(self) -> dict[str, list[AuditedFault]]:
+        """All that the environment failed, by the first call: `MODEL:TRAJECTORY:s2c1`, of each of a task's runs."""
+        found: dict[str, list[AuditedFault]] = {}
+        for fault in (*(fault for task in self.undecided for fault in task.faults), *self.decided):
+            found.setdefault(fault.call.full, []).append(fault)
+        return found
 
     def behind(self, number: Number, model: str | None = None) -> tuple[AuditedRun, ...]:
         """The runs of tasks that a number counts, or in which the faults are that it counts.
@@ -238,7 +241,8 @@ class Audit(Record):
 
     def faults_of(self, run: AuditedRun, number: Number = "faults") -> tuple[AuditedFault, ...]:
         """What the environment failed in a run; of the number of a bearing, that alone."""
-        known = (self.faults[call] for call in run.faults)
+        alike = (self.faults[call] for call in run.faults)
+        known = (next((fault for fault in faults if fault.call.file == run.file), faults[0]) for faults in alike)
         return tuple(fault for fault in known if number not in get_args(Bearing) or fault.bearing == number)
 
     def behind_mend(self, mend: Mend) -> tuple[AuditedRun, ...]:

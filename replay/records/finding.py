@@ -115,6 +115,8 @@ class RecurringFailure(Record):
     last_seen: str
     example: CallRef
     """In the last run that has it."""
+    address: str
+    """Of the example, as that run finds it again."""
     known: KnownFailure | None = None
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, get_args
 
 from replay.diagnosis.phrasing import counted, listed
@@ -23,6 +24,7 @@ from replay.reports.basis import unread_lines
 from replay.reports.diff import parting_lines
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Linked, Table
+from replay.runfile.trajectory_queries import Addresses, TrajectoryPlace
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line
 
@@ -200,8 +202,9 @@ def _tasks_text(audit: Audit) -> list[str]:
     if not audit.undecided:
         return []
     lines = [f"Undecided tasks ({len(audit.undecided)}; --json and -o FILE.md have all)"]
+    named = run_names(audit)
     for task in audit.undecided[:_MAX_LISTED]:
-        lines.append(f"  {one_line(f'{task.model}:{task.trajectory}', 100)}: {DOUBTS[task.doubt]}")
+        lines.append(f"  {one_line(named(task), 100)}: {DOUBTS[task.doubt]}")
         lines += [f"    {one_line(line, 300)}" for line in _evidence(task)[:_MAX_LISTED]]
     return lines
 
@@ -232,8 +235,11 @@ def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
     """Every table of a document, with its title."""
     yield "Scores, and what the evidence supports", _model_table(audit)
     yield from _summaries(audit)
+    named = run_names(audit)
     rows = [
-        [task.model, task.trajectory, DOUBTS[task.doubt], line] for task in audit.undecided for line in _evidence(task)
+        [task.model, named(task).removeprefix(f"{task.model}:"), DOUBTS[task.doubt], line]
+        for task in audit.undecided
+        for line in _evidence(task)
     ]
     if rows:
         yield "Undecided tasks", _table(["model", "task", "why", "evidence"], rows, left=True)
@@ -267,10 +273,24 @@ def _behind(audit: Audit) -> Iterator[tuple[str, str, Table]]:
         yield f"flips-{number}", f"{row.model}: tasks that flip", _runs_table(audit, flipping)
 
 
+def run_names(audit: Audit) -> Callable[[AuditedRun | UndecidedTask], str]:
+    """How runs of tasks are called: `MODEL:TRAJECTORY`, and where a task was run several times by their addresses."""
+    places = (TrajectoryPlace(row, run.file, run.model, run.trajectory) for row, run in enumerate(audit.runs))
+    addresses = Addresses(places)
+    counts = Counter((run.model, run.trajectory) for run in audit.runs)
+
+    def named(run: AuditedRun | UndecidedTask) -> str:
+        several = counts[run.model, run.trajectory] > 1
+        return addresses.trajectory(run.file, run.trajectory) if several else f"{run.model}:{run.trajectory}"
+
+    return named
+
+
 def _runs_table(audit: Audit, runs: Sequence[AuditedRun]) -> Table:
+    named = run_names(audit)
     rows = [
         [
-            f"{run.model}:{run.trajectory}",
+            named(run),
             REPORTED[run.passed],
             DOUBTS[run.doubt] if run.doubt else "",
             "; ".join(f"{fault.bearing.replace('-', ' ')}: {_chain(fault)}" for fault in audit.faults_of(run)),

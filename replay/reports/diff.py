@@ -111,7 +111,7 @@ def failure_lines(failures: Sequence[RecurringFailure]) -> Iterator[str]:
         yield (
             f"  {failure.fingerprint}  {_when(failure):<6} {_counts(failure)}  "
             f"{one_line(failure.tool or '(no name)', 60)}  {failure.outcome.label}  "
-            f"{counted(len(failure.models), 'model')}, as in {one_line(failure.example.full, 120)}"
+            f"{counted(len(failure.models), 'model')}, as in {one_line(failure.address, 120)}"
         )
         yield f"      {one_line(failure.sentence, 140)}"
         if failure.known is not None:

@@ -111,7 +111,7 @@ def _data(scope: ReportScope, outcomes: Mapping[Outcome, int]) -> dict[str, Any]
             call_data(diagnosis, row, len(trajectories), *scope.mark(diagnosis, row), beside.get(row.call))
             for row in rows
         ]
-        trajectories.append(trajectory_data(diagnosis))
+        trajectories.append(trajectory_data(diagnosis, scope.addresses))
     document = {
         "title": _title(scope),
         "totals": _totals(outcomes),

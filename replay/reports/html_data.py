@@ -16,7 +16,8 @@ from replay.reports.call_text import EVIDENCE, answer_text, call_text, dumped
 from replay.reports.scope import ReportScope
 from replay.runfile.alignment_queries import ReferenceCall, aligned_tasks, alignment_of, reference_calls, trajectory_of
 from replay.runfile.rows import preview
-from replay.safety.text import cut, without_colours
+from replay.runfile.trajectory_queries import Addresses
+from replay.safety.text import cut, one_line, without_colours
 
 _MAX_ANSWER: Final = 4000
 _MAX_GOOD_ANSWER: Final = 240
@@ -82,17 +83,20 @@ def call_data(
     return {key: value for key, value in data.items() if value not in (None, "", [])}
 
 
-def trajectory_data(diagnosis: Diagnosis) -> dict[str, Any]:
-    """One trajectory with its graph."""
+def trajectory_data(diagnosis: Diagnosis, addresses: Addresses) -> dict[str, Any]:
+    """One trajectory with its graph; called by its address where its id beside its model is that of several."""
     context = diagnosis.context
+    name, model = context.trajectory.id, context.trajectory.model
+    address = addresses.trajectory(context.file, name)
     reported, parent = context.trajectory.reported, context.trajectory.parent
     passed = reported.passed if reported else None
     pairs: dict[tuple[str, str], str] = {}
     for edge in context.graph.edges:
         pairs.setdefault((edge.producer, edge.consumer), f"{edge.consumer_pointer}: {cut(str(edge.value), 80)}")
     return {
-        "id": context.trajectory.id,
-        "model": context.trajectory.model,
+        "id": name,
+        "name": name if name.startswith(address.removeprefix(f"{model}:")) else address,
+        "model": model,
         "file": context.file,
         "type": context.trajectory.task.type or "",
         "question": _cut(context.trajectory.task.question or "", _MAX_ANSWER),
@@ -149,7 +153,7 @@ def what_went_wrong(scope: ReportScope, calls: list[Any], trajectories: list[Any
                 "tool": qualified_name(group.server, group.tool) or "(no name)",
                 "id": group.example,
                 "call": example(group.example_file, group.example_trajectory, group.example_call),
-                "says": cut(without_colours(group.said), 240),
+                "says": one_line(without_colours(group.said), 240),
             }
             for group in summary.failures
         ],

@@ -131,19 +131,29 @@ def models_to_compare(connection: sqlite3.Connection) -> list[RunModel]:
 
 
 def task_pairs(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> list[TaskPair]:
-    """The tasks that both sides have, those that got most worse first."""
-    pairs = connection.execute(
-        f"SELECT a.name, a.id, b.id FROM {first.schema}.trajectories a "  # noqa: S608
-        f"JOIN {second.schema}.trajectories b ON b.name = a.name "
-        f"WHERE {in_files('b.file', second.files)} AND {in_files('a.file', first.files)}"
-    ).fetchall()
+    """The runs of tasks that both sides have, those that got most worse first."""
+    pairs = connection.execute(f"SELECT task, run, runs, a, b FROM ({_paired(first, second)})").fetchall()  # noqa: S608
     counts = [dict(_counts(connection, side)) for side in (first, second)]
     changed = dict(_changed(connection, first, second))
     found = []
-    for name, *rows in pairs:
+    for task, run, runs, *rows in pairs:
         calls, failed = zip(*(counted.get(row, (0, 0)) for counted, row in zip(counts, rows, strict=True)), strict=True)
+        name = f"{task}, run {run}" if runs > 1 else task
         found.append(TaskPair(name, (rows[0], rows[1]), calls, failed, changed.get(rows[0], 0)))
     return sorted(found, key=lambda pair: (pair.gain, -pair.changed, pair.name))
+
+
+def _paired(first: RunModel, second: RunModel) -> str:
+    """The statement for what stands side by side: the first run of a task with the first, the second with the next."""
+    sides = (
+        f"SELECT id, name, row_number() OVER (PARTITION BY name ORDER BY file, id) AS run "  # noqa: S608
+        f"FROM {side.schema}.trajectories WHERE {in_files('file', side.files)}"
+        for side in (first, second)
+    )
+    return (
+        "SELECT a.name AS task, a.run AS run, count(*) OVER (PARTITION BY a.name) AS runs, a.id AS a, b.id AS b "  # noqa: S608
+        f"FROM ({next(sides)}) a JOIN ({next(sides)}) b ON b.name = a.name AND b.run = a.run"
+    )
 
 
 def call_pairs(connection: sqlite3.Connection, first: RunModel, second: RunModel, pair: TaskPair) -> list[CallPair]:
@@ -175,13 +185,11 @@ def _counts(connection: sqlite3.Connection, side: RunModel) -> Iterator[tuple[in
 def _changed(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> Iterator[tuple[int, int]]:
     yield from connection.execute(
         f"""
-        SELECT a.id, count(*)
-        FROM {first.schema}.trajectories a JOIN {second.schema}.trajectories b ON b.name = a.name
-        JOIN {first.schema}.call_group_index m ON m.trajectory = a.id
+        SELECT a, count(*) FROM ({_paired(first, second)})
+        JOIN {first.schema}.call_group_index m ON m.trajectory = a
         JOIN {first.schema}.call_groups g ON g.id = m.call_group
-        JOIN {second.schema}.call_group_index n ON n.trajectory = b.id AND n.ordinal = m.ordinal
+        JOIN {second.schema}.call_group_index n ON n.trajectory = b AND n.ordinal = m.ordinal
         JOIN {second.schema}.call_groups h ON h.id = n.call_group
-        WHERE {in_files("a.file", first.files)} AND {in_files("b.file", second.files)}
-          AND g.server = h.server AND g.tool = h.tool AND g.outcome <> h.outcome GROUP BY a.id
+        WHERE g.server = h.server AND g.tool = h.tool AND g.outcome <> h.outcome GROUP BY a
         """  # noqa: S608
     )

@@ -12,6 +12,7 @@ import pytest
 from replay.analysis.audit import audit, faulty_tasks, verified
 from replay.analysis.compare import compare_models
 from replay.errors import UsageError
+from replay.records import Outcome
 from replay.records.audit import Audit, AuditedFault
 from replay.reports.audit import render
 from replay.runfile import Run, call_rows
@@ -31,11 +32,11 @@ class Benchmark:
         self.path, self.files = path, list[Path]()
 
     def add(self, model: str, name: str, calls: list[Step], /, *, passed: bool | None = None, **fields: Any) -> None:
-        directory = self.path / model
-        directory.mkdir(parents=True, exist_ok=True)
+        path = self.path / model / f"{name}.trajectory.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
         reported = {} if passed is None else {"reported": {"passed": passed}}
         fields = {"question": QUESTION, "final_reply": "Done.", **reported, **fields}
-        self.files.append(write_trajectory(directory / f"{name}.trajectory.json", calls, model=model, **fields))
+        self.files.append(write_trajectory(path, calls, model=model, **fields))
 
     def audit(self, faulty: dict[str, str] | None = None) -> Audit:
         with Run.read(make_run(self.path / "run.db", self.files)) as run:
@@ -354,16 +355,28 @@ def test_faults_are_verified_by_replaying_their_trajectories_on_the_fleet(
     assert verified == {"gone": "gone", "there": "still there", "elsewhere": "cannot be repeated"}
 
 
+def test_runs_of_a_task_are_told_apart_and_each_has_its_own_faults(benchmark: Benchmark) -> None:
+    gone = [failed("files/read", READ, TIMED_OUT)]
+    benchmark.add("ada", "run-1/t1", gone, passed=False)
+    benchmark.add("ada", "run-2/t1", [*gone, call("files/read", READ, "turnover: 12")], passed=False)
+    found = benchmark.audit()
+    assert [[fault.bearing for fault in found.faults_of(run)] for run in found.runs] == [["on-path"], ["recovered"]]
+    assert "  run-1:t1: lost" in render(found, "text")
+    [task] = verified(found, {}).undecided
+    assert (Path(task.file).parent.name, task.faults[0].verified) == ("run-1", "cannot be repeated")
+
+
 def test_a_call_issued_again_is_gone_still_there_or_cannot_be_repeated(benchmark: Benchmark) -> None:
     for task in ("t1", "t2", "t3"):
         benchmark.add("ada", task, [failed("f/read", READ, TIMED_OUT)] * 2, passed=False)
     found = benchmark.audit()
     with Run.read(benchmark.path / "run.db") as run:
-        rows = {f"{row.model}:{row.trajectory}:{row.call}": row for row in call_rows(run)}
+        rows = {(row.file, row.trajectory, row.call): row for row in call_rows(run)}
+    given = {("t1", "s1c1"): "success", ("t2", "s1c1"): "success", ("t2", "s2c1"): Outcome.INCONCLUSIVE}
     again = {
-        "ada:t1:s1c1": rows["ada:t1:s1c1"].model_copy(update={"replayed": "success"}),
-        "ada:t2:s1c1": rows["ada:t2:s1c1"].model_copy(update={"replayed": "success"}),
-        "ada:t2:s2c1": rows["ada:t2:s2c1"].model_copy(update={"replayed": rows["ada:t2:s2c1"].outcome}),
+        (file, task, position): row.model_copy(update={"replayed": given[task, position]})
+        for (file, task, position), row in rows.items()
+        if (task, position) in given
     }
     results = [task.faults[0].verified for task in verified(found, again).undecided]
     assert results == ["gone", "still there", "cannot be repeated"]

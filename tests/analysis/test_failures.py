@@ -249,3 +249,14 @@ def test_a_known_file_written_by_us_is_what_its_schema_says(tmp_path: Path) -> N
 
     add_known(tmp_path / NAME, "0123456789ab", KnownFailure(issue="https://example.org/1"))
     jsonschema.validate(yaml.safe_load((tmp_path / NAME).read_text()), schema_of("known"))
+
+
+def test_the_example_of_a_failure_is_found_again_among_the_runs_of_its_task(tmp_path: Path, replay: Replay) -> None:
+    files = []
+    for number in (1, 2):
+        (tmp_path / f"run-{number}").mkdir()
+        files.append(write_trajectory(tmp_path / f"run-{number}" / "t.trajectory.json", [BROKEN]))
+    make_run(tmp_path / "run.db", files, FILES)
+    [failure] = json.loads(replay("known", "list", "run.db", "--json").stdout)
+    assert failure["address"] == "run-1:t:s1c1"
+    assert replay("report", "--run", "run.db", "--call", failure["address"]).returncode == 0

@@ -28,7 +28,7 @@ def audited(directory: Path, calls: list[Step], question: str, *, passed: bool =
 
 def bearings(directory: Path, calls: list[Step], question: str, *, passed: bool = False) -> dict[str, tuple[str, str]]:
     faults = audited(directory, calls, question, passed=passed).faults.values()
-    return {fault.call.call: (fault.bearing, fault.why) for fault in faults}
+    return {fault.call.call: (fault.bearing, fault.why) for [fault] in faults}
 
 
 def sql(statement: str) -> dict[str, str]:
@@ -212,7 +212,7 @@ def test_an_outage_is_one_fault_until_one_of_its_tools_answers_and_is_judged_by_
         call("sheets/get_status", {}, "up"),
         failed("sheets/get_status", {"verbose": "yes"}, TIMED_OUT),
     ]
-    first, second = audited(tmp_path, calls, "Add the row of the songs.").faults.values()
+    [first], [second] = audited(tmp_path, calls, "Add the row of the songs.").faults.values()
     assert (first.call.call, first.more, first.bearing) == ("s1c1", ("s3c1",), "on-path")
     assert first.why == "s3c1, in the same outage: Nothing was written after it."
     assert (second.call.call, second.more, second.bearing) == ("s5c1", (), "beside")
@@ -221,7 +221,7 @@ def test_an_outage_is_one_fault_until_one_of_its_tools_answers_and_is_judged_by_
 def test_a_program_that_is_not_installed_is_held_against_the_sandbox_and_not_a_server(tmp_path: Path) -> None:
     calls = [failed("shell/run_command", {"command": "zip -r /work/papers.zip"}, "/bin/sh: 1: zip: not found")]
     found = audited(tmp_path, calls, "Pack it as papers.zip.")
-    [fault], [mend] = found.faults.values(), found.mends
+    [[fault]], [mend] = found.faults.values(), found.mends
     assert (fault.in_sandbox, fault.cause) == (True, "lacking in the sandbox")
     assert (mend.subject, mend.name, mend.reason) == ("sandbox", "shell", "lacking in the sandbox")
     assert found.behind_mend(mend) == found.runs

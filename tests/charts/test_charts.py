@@ -99,7 +99,7 @@ def test_heat_maps_count_findings_servers_and_outcomes(run_path: Path) -> None:
     assert (servers.columns, [row[0] for row in servers.values]) == (("files",), [0.25, 0.75, None])
     tools = data_of(run_path, "tool-outcome", rows=1)
     assert (tools.rows, tools.totals) == (("files/read",), (7,))
-    assert tools.notes == ("1 more tools with failures are not shown (--rows).",)
+    assert tools.notes == ("Tools with failures that are not shown (--rows): 1.",)
 
 
 def test_a_metric_by_type_has_an_interval_for_each_model(run_path: Path) -> None:

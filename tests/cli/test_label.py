@@ -118,3 +118,10 @@ def test_the_pattern_of_a_template_matches_its_answers_and_no_longer_ones():
     assert pattern.search("Room 12 of 'South' it was.")
     assert not pattern.search("Room 12 of 'South' it was not")
     assert label_id("pick", template) != label_id("take", template)
+
+
+def test_a_run_file_is_not_taken_for_answers(tmp_path, replay):
+    (tmp_path / "run.db").write_bytes(b"SQLite format 3\0")
+    done = replay("label", tmp_path / "run.db")
+    assert done.returncode == 2
+    assert "name what it was judged from" in done.stderr

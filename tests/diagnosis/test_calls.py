@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -386,3 +387,35 @@ def test_a_program_that_is_not_there_is_named_wherever_the_command_starts_it(tmp
     command = "cd /w && timeout 5 uvicorn main:app"
     found = told(tmp_path, failed("sh/run", {"command": command}, "(eval):1: command not found: timeout"), offline=True)
     assert found["missing-program"][1] == 'Do without "timeout", or install it where the command runs.'
+
+
+def test_a_column_of_a_query_is_not_called_a_program(tmp_path: Path) -> None:
+    query = "SELECT id, CASE\n  age_group\n  WHEN 1 THEN 'young' END FROM people"
+    found = told(
+        tmp_path, failed("db/run", {"query": query}, 'Error: column "age_group" does not exist\nLINE 2'), offline=True
+    )
+    assert found["missing-thing"][0].startswith('"query" needs column "age_group"')
+
+
+def test_an_answer_that_repeats_the_arguments_does_not_speak_of_them(tmp_path: Path) -> None:
+    arguments = {"server": "Notion", "action_name": "patch_page", "body": "{}"}
+    problem = {"error": "HTTP 400", "message": "body.title should be defined, instead was `undefined`."}
+    answer = json.dumps({"server": "Notion", "action_name": "patch_page", "result": {**problem, "request_id": "af2d"}})
+    found = told(tmp_path, failed("hub/execute", arguments, answer), offline=True)
+    [(sentence, advice)] = found.values()
+    assert "patch_page" not in sentence
+    assert advice == "The server says: body.title should be defined, instead was `undefined`."
+
+
+@pytest.mark.parametrize("words", ["missing required parameter: owner", "Missing required 'owner' field in the body"])
+def test_a_field_that_an_error_calls_missing_is_named(tmp_path: Path, words: str) -> None:
+    found = told(tmp_path, failed("hub/fork", {"repo": "boats"}, words), offline=True)
+    assert found["missing-field"] == ('The required field "owner" is missing.', 'Add "owner".')
+
+
+def test_of_a_call_without_arguments_nothing_is_said_to_be_given(tmp_path: Path) -> None:
+    answer = 'Error: syntax error at or near "all"\nLINE 1: all'
+    found = told(tmp_path, failed("db/execute_sql", {}, answer), offline=True)
+    assert found["malformed-value"][0].startswith(
+        "The call gives no arguments, and what stood for them could not be parsed"
+    )

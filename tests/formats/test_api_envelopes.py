@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from replay.formats import open_files
-from replay.records import ToolResult, texts_of
+from replay.records import JsonObject, ToolResult, texts_of
 from replay.records.trajectory import ReportedResult, Usage
 from tests.formats.samples import opened, read
 
@@ -200,8 +200,11 @@ def test_what_a_program_printed_beside_an_empty_list_of_files_is_its_answer(tmp_
     ]
 
 
-def test_what_mcpmark_says_of_a_run_beside_its_items_is_read(tmp_path: Path) -> None:
-    items = [ASKED, FUNCTION_CALL, {"type": "function_call_output", "call_id": "c1", "output": "ok"}]
+ITEMS = [ASKED, FUNCTION_CALL, {"type": "function_call_output", "call_id": "c1", "output": "ok"}]
+
+
+@pytest.mark.parametrize("items", [ITEMS, CHAT, []], ids=["items", "chat", "nothing"])
+def test_what_mcpmark_says_of_a_run_beside_its_items_is_read(tmp_path: Path, items: list[Any]) -> None:
     run = tmp_path / "run-1" / "find_it"
     run.mkdir(parents=True)
     (run / "messages.json").write_text(json.dumps(items))
@@ -220,3 +223,30 @@ def test_another_file_of_that_name_says_nothing_of_items(tmp_path: Path) -> None
     (tmp_path / "meta.json").write_text(json.dumps({"model_name": "other", "success": True}))
     (trajectory,) = next(open_files([tmp_path / "messages.json"])).trajectories()
     assert (trajectory.model, trajectory.reported) == ("(model not recorded)", None)
+
+
+@pytest.mark.parametrize("graded", [{"utility": False}, {"evaluation": {"utility": False, "security": True}}])
+def test_a_run_of_agentdojo_has_its_errors_arguments_and_result(tmp_path: Path, graded: JsonObject) -> None:
+    calls = [{"function": "pay", "args": {"n": number}, "id": f"c{number}"} for number in (1, 2)]
+    messages = [
+        {"role": "user", "content": [{"type": "text", "content": "q"}]},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "content": [{"type": "text", "content": "paid"}], "tool_call_id": "c1", "error": None},
+        {"role": "tool", "content": "", "tool_call_id": "c2", "error": "ValueError: no money"},
+        {"role": "assistant", "content": [{"type": "text", "content": "Done."}], "tool_calls": None},
+    ]
+    run = {"suite_name": "banking", "pipeline_name": "m", "user_task_id": "user_task_0", "messages": messages}
+    (trajectory,) = read(tmp_path, {**run, **graded})
+    assert (trajectory.id, trajectory.model, trajectory.task.question) == ("user_task_0", "m", "q")
+    assert (trajectory.task.labels, trajectory.reported) == ({"family": "banking"}, ReportedResult(passed=False))
+    assert trajectory.final_reply == "Done."
+    first, second = trajectory.calls()
+    assert (first.arguments, first.answer) == ({"n": 1}, ToolResult(content=({"type": "text", "text": "paid"},)))
+    assert second.answer == ToolResult(content=({"type": "text", "text": "ValueError: no money"},), is_error=True)
+
+
+def test_what_a_grader_looked_for_is_no_sign_of_calls(tmp_path: Path) -> None:
+    missed = {"missing_tools": ["pay"], "missing_items": [{"tool": "pay", "args": {}}]}
+    content = {"messages": [ASKED], "evaluation": {"utility": False, "metadata": {"utility": missed}}}
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    assert next(open_files([tmp_path / "a.json"])).signs == ()

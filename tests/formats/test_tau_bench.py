@@ -1,4 +1,4 @@
-"""tau2-bench runs that keep each simulation in a file of its own."""
+"""tau2-bench runs: with each simulation in a file of its own, of several domains, and with several trials of a task."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from replay import classify, compare
 from replay.errors import NoTrajectoryError
 from replay.formats import look_through, open_file, open_files
 from replay.replayer.messages import sendable
@@ -64,3 +65,13 @@ def test_simulations_in_an_archive_have_the_model_of_the_run_too_also_on_a_worke
 def test_the_file_that_says_what_was_run_says_where_the_simulations_are(run: Path) -> None:
     with pytest.raises(NoTrajectoryError, match="simulations stand in the folder simulations/"):
         open_file(run / "results.json")
+
+
+def test_a_task_is_told_by_its_domain_and_its_trials_are_runs_of_it(tmp_path: Path) -> None:
+    for domain in ("airline", "retail"):
+        info = {"agent_info": {"llm": "m"}, "environment_info": {"domain_name": domain}}
+        trials = [{"task_id": "0", "trial": trial, "messages": CHAT, "reward_info": {"reward": 1}} for trial in (0, 1)]
+        content = {"info": info, "tasks": [], "simulations": trials}
+        (tmp_path / f"m_{domain}.json").write_text(json.dumps(content))
+    [model] = compare(classify(tmp_path)).models
+    assert (model.tasks, model.runs, model.trajectories) == (2, 2, 4)

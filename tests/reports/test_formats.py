@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -172,3 +173,28 @@ def test_a_call_that_was_not_judged_by_a_failure_gets_no_shrink_and_no_recorded_
     assert "replay shrink" not in unjudged
     assert "replay shrink" in illegal
     assert "no server was asked, as the form of the call decided" in illegal
+
+
+def test_a_sentence_that_is_too_long_ends_in_an_ellipsis_and_nothing_else(tmp_path: Path) -> None:
+    refused = failed(
+        "files/read", {"path": "/w/old/b.txt"}, f"Access denied: {'/w/old/b.txt is locked and ' * 20}so on"
+    )
+    path = write_trajectory(tmp_path / "task-1.trajectory.json", [refused] * 9)
+    with Run.read(make_run(tmp_path / "run.db", [path], FILES)) as run:
+        page, text = render(run, "html"), render(run, "markdown", Selection(call="task-1:s1c1"))
+    assert re.search(r'"says":"[^"]{200,240}…"', page)
+    assert "as in task-1:s1c1" in page
+    assert "…." not in page + text
+
+
+def test_the_page_tells_the_runs_of_a_task_apart(tmp_path: Path, run: Run) -> None:
+    paths = []
+    for number in (1, 2):
+        (tmp_path / f"run-{number}").mkdir()
+        paths.append(
+            write_trajectory(tmp_path / f"run-{number}" / "t.trajectory.json", [failed("files/read", {}, "no")])
+        )
+    with Run.read(make_run(tmp_path / "several.db", paths, FILES)) as several:
+        page = render(several, "html")
+    assert re.findall(r'"id":"t","name":"([^"]*)"', page) == ["run-1:t", "run-2:t"]
+    assert re.findall(r'"name":"(task-[^"]*)"', render(run, "html")) == ["task-1", "task-2"]

@@ -12,7 +12,7 @@ import pytest
 from replay.formats import open_file
 from replay.formats.file_names import FileNames
 from replay.runfile import Run
-from replay.runfile.compare_queries import models_to_compare
+from replay.runfile.compare_queries import models_to_compare, task_pairs
 from replay.runfile.salvage import salvage_run
 from tests.runs import call, make_run, write_trajectory
 
@@ -99,3 +99,16 @@ def test_what_made_no_call_is_no_model_to_compare(tmp_path: Path) -> None:
     files = [write_trajectory(tmp_path / f"{name}.trajectory.json", calls[name], model=name) for name in calls]
     with Run.read(make_run(tmp_path / "run.db", files)) as run:
         assert [side.model for side in models_to_compare(run.connection)] == ["bob", "eve"]
+
+
+def test_of_several_runs_of_a_task_each_stands_beside_one_of_the_other_model(tmp_path: Path) -> None:
+    paths = []
+    for model, runs in (("first", 3), ("second", 2)):
+        for run in range(runs):
+            answer = "no such file" if run else "text"
+            made = [call("files/read", {"path": "/w"}, answer, error=bool(run))]
+            (tmp_path / model / f"run-{run}").mkdir(parents=True)
+            paths.append(write_trajectory(tmp_path / model / f"run-{run}" / "t.trajectory.json", made, model=model))
+    with Run.read(make_run(tmp_path / "run.db", paths)) as run_file:
+        pairs = task_pairs(run_file.connection, *models_to_compare(run_file.connection))
+    assert [(pair.name, pair.failed) for pair in pairs] == [("t, run 1", (0, 0)), ("t, run 2", (1, 1))]

@@ -34,7 +34,7 @@ function outcomeOf(call) {
 
 function rowOf(call, number) {
   const why = call.f ? call.f[0].says : call.o === "success" ? "" : call.msg;
-  const row = make("tr", "", make("td", "id", `${call.trajectory.id}:${call.p}`), make("td", "", make("code", "", call.n || "?")),
+  const row = make("tr", "", make("td", "id", `${call.trajectory.name}:${call.p}`), make("td", "", make("code", "", call.n || "?")),
     make("td", "", outcomeOf(call)), make("td", "why", why.length > 260 ? `${why.slice(0, 259)}…` : why), make("td", "model", call.trajectory.model));
   row.tabIndex = number ? -1 : 0;
   row.dataset.number = number;
@@ -143,7 +143,7 @@ function openCall(call) {
   body.append(make("h3", "", "The verdict"), factsOf([["rule", call.rule], ["by", call.by], ["certainty", call.cert], ["fault", call.fault], ["verdict", call.msg],
     ["drift", call.drift], ["difference", call.diff], ["caused by", call.cause], ["state gap", call.gap],
     ["fingerprint", call.mark], ["known", call.known],
-    ["id", `${call.trajectory.id}:${call.p}`], ["model", call.trajectory.model], ["file", call.trajectory.file]]));
+    ["id", `${call.trajectory.name}:${call.p}`], ["model", call.trajectory.model], ["file", call.trajectory.file]]));
   body.append(make("h3", "", "Its trajectory"), ...linksOf(call.trajectory, call.p), graphOf(call.trajectory, call.p));
   const dialog = find("detail");
   if (!dialog.open) dialog.showModal();
@@ -214,7 +214,7 @@ function listTrajectories() {
 
 function trajectoryOf(number, [calls, failed]) {
   const one = DATA.trajectories[number];
-  return folded(make("code", "", one.id), `${one.model} · ${calls} calls, ${failed} failed`, () => {
+  return folded(make("code", "", one.name), `${one.model} · ${calls} calls, ${failed} failed`, () => {
     const body = make("div", "");
     if (one.f.length) body.append(findingsOf(one.f));
     if (one.question) body.append(make("h3", "", "The question"), make("pre", "", one.question));

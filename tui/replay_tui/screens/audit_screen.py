@@ -17,9 +17,9 @@ from textual.widgets import Static
 from replay.analysis.audit import audit
 from replay.analysis.spending import spending_of
 from replay.diagnosis.phrasing import counted, listed
-from replay.errors import MissingExtraError, UsageError
+from replay.errors import UsageError
 from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Mend, Number
-from replay.reports.audit import DOUBTS, NUMBERS, REPORTED
+from replay.reports.audit import DOUBTS, NUMBERS, REPORTED, run_names
 from replay.reports.basis import spending_line
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
@@ -125,6 +125,11 @@ class AuditedRuns(RecordList[AuditedRun]):
     EMPTY = "none"
     audit: Audit | None = None
 
+    def show(self, records: Sequence[AuditedRun]) -> None:
+        """Other runs."""
+        self._named = run_names(self.audit) if self.audit else None
+        super().show(records)
+
     def columns(self, width: int) -> Sequence[Column]:
         """Task, result, and what the environment failed."""
         return (Column("task", 16, 2), Column("reported", 8), Column("what the environment failed", 20, 3))
@@ -135,7 +140,8 @@ class AuditedRuns(RecordList[AuditedRun]):
         faults = self.audit.faults_of(run) if self.audit else ()
         told = "; ".join(f"{fault.call.call} {fault.cause}: {fault.bearing.replace('-', ' ')}" for fault in faults)
         reported = {True: "passed", False: "lost", None: "–"}[run.passed]
-        return (Cell(f"{run.model}:{run.trajectory}"), Cell(reported, styles.dim), Cell(told, styles.dim))
+        name = self._named(run) if self._named else run.trajectory
+        return (Cell(name), Cell(reported, styles.dim), Cell(told, styles.dim))
 
 
 def run_page(run: AuditedRun, faults: Sequence[AuditedFault], width: int, styles: Palette) -> list[Row]:
@@ -268,10 +274,8 @@ class AuditScreen(RunScreen):
 
 
 def _audited(run: Run) -> tuple[Audit | None, str]:
-    """The audit of a run and a line on what its calls took; where there is none, the reason if it is worth telling."""
+    """The audit of a run and a line on what its calls took."""
     try:
         return audit(run), spending_line(spending_of(run))
     except UsageError:  # there is nothing to audit yet
         return None, ""
-    except MissingExtraError as error:
-        return None, str(error)
