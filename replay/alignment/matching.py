@@ -172,15 +172,11 @@ def _published_choice(block: Block, tau_weak: float) -> tuple[MatchTriple, ...]:
     """
     import numpy as np
 
-    try:
-        from scipy.optimize import linear_sum_assignment
-    except ImportError:
-        raise MissingExtraError(install_command("encoder"), "replay align") from None
     similarity = block.similarity
     allowed = similarity >= np.float32(tau_weak)
     cost = np.where(allowed, np.float32(1.0) - similarity, np.float32(UNITS)).astype(np.float64)
     rows, columns = block.rows.calls, block.columns.calls
-    pairs = [(row, column) for row, column in zip(*linear_sum_assignment(cost), strict=True) if allowed[row, column]]
+    pairs = [(row, column) for row, column in zip(*_linear_sum_assignment(cost), strict=True) if allowed[row, column]]
     return tuple((rows[row].index, columns[column].index, float(similarity[row, column])) for row, column in pairs)
 
 
@@ -315,40 +311,7 @@ def _linear_sum_assignment(cost: Floats) -> tuple[NDArray[np.intp], NDArray[np.i
     """One cheapest assignment, as rows and their columns."""
     try:
         from scipy.optimize import linear_sum_assignment
-    except ImportError:  # `audit` and `diff` do without the extras of `align`, which have it
-        return shortest_paths_assignment(cost)
+    except ImportError:
+        raise MissingExtraError(install_command("encoder"), "replay align") from None
     rows, columns = linear_sum_assignment(cost)
     return rows, columns
-
-
-def shortest_paths_assignment(cost: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The same, more slowly: each row in turn is given a column along the shortest augmenting path."""
-    import numpy as np
-
-    if len(cost) > len(cost.T):
-        columns, rows = shortest_paths_assignment(cost.T)
-        order = np.argsort(rows)
-        return rows[order], columns[order]
-    count, width = cost.shape
-    padded = np.pad(cost, ((0, 0), (1, 0)))  # column 0 is where each path begins
-    row_of, before = np.full(width + 1, -1), np.zeros(width + 1, int)
-    left, right = np.zeros(count), np.zeros(width + 1)
-    for row in range(count):
-        row_of[0], column = row, 0
-        distance, done = np.full(width + 1, np.inf), np.zeros(width + 1, bool)
-        while row_of[column] >= 0:
-            done[column] = True
-            step = padded[row_of[column]] - left[row_of[column]] - right
-            nearer = ~done & (step < distance)
-            distance[nearer], before[nearer] = step[nearer], column
-            column = int(np.where(done, np.inf, distance).argmin())
-            least = distance[column]
-            left[row_of[done]] += least
-            right[done] -= least
-            distance[~done] -= least
-        while column:
-            row_of[column] = row_of[before[column]]
-            column = int(before[column])
-    taken = np.flatnonzero(row_of[1:] >= 0)
-    order = np.argsort(row_of[1:][taken])
-    return np.arange(count), taken[order]

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
 
-from replay.alignment.matching import (
-    Block,
-    Side,
-    blocks_by_tool,
-    match,
-    match_blocks,
-    matches_of,
-    shortest_paths_assignment,
-    texts_to_embed,
-)
+from replay.alignment.matching import Block, Side, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.tasks import SignedCall, sign, signature
 from replay.records import Call, Step
 
@@ -152,14 +142,3 @@ def test_ties_between_steps_do_not_go_by_the_order_within_a_step() -> None:
         (pair,) = match(blocks_by_tool(reference.calls, predicted.calls, found), 0.0)
         pairs.append((predicted.calls[pair[1]].step, predicted.calls[pair[1]].signature))
     assert pairs[0] == pairs[1]
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (4, 9), (9, 4), (40, 40)])
-def test_assignments_are_as_cheap_as_those_of_scipy(shape: tuple[int, int]) -> None:
-    generator = np.random.default_rng(11)
-    for _ in range(20):
-        cost = generator.integers(0, 12, shape).astype(float)
-        cost[(generator.random(shape) < 0.3) & (np.arange(shape[0])[:, None] != np.arange(shape[1]))] = np.inf
-        rows, columns = shortest_paths_assignment(cost)
-        assert len(set(rows.tolist())) == len(set(columns.tolist())) == min(shape)
-        assert cost[rows, columns].sum() == cost[linear_sum_assignment(cost)].sum()
