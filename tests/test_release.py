@@ -66,7 +66,7 @@ def test_the_sdist_holds_what_builds_it_and_its_metadata_names_the_readme(tmp_pa
         (
             ["align", "SAMPLE", "--reference", "REFERENCE"],
             2,
-            "replay align needs more packages; install them with: pip",
+            "The pairing of calls needs more packages; install them with: pip",
         ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
@@ -85,3 +85,12 @@ def test_without_scipy_the_first_hour_works_and_the_rest_says_what_to_install(
 @pytest.fixture(scope="module")
 def base_install(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("base")
+
+
+def test_a_test_of_many_tasks_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from replay.analysis.statistics import mcnemar
+    from replay.errors import MissingExtraError
+
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(MissingExtraError, match=r"\[stats\]"):
+        mcnemar(3, 9)

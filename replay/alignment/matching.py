@@ -312,6 +312,6 @@ def _linear_sum_assignment(cost: Floats) -> tuple[NDArray[np.intp], NDArray[np.i
     try:
         from scipy.optimize import linear_sum_assignment
     except ImportError:
-        raise MissingExtraError(install_command("encoder"), "replay align") from None
+        raise MissingExtraError(install_command("stats"), "The pairing of calls") from None
     rows, columns = linear_sum_assignment(cost)
     return rows, columns

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from replay.errors import MissingExtraError, install_command
 
 CONFIDENCE: Final = 0.95
 QUANTILE: Final = 1.959963984540054
@@ -118,10 +121,6 @@ def _middle(values: Numbers) -> Numbers:
     return ends
 
 
-_COUNTED_DIGITS: Final = 18
-_NO_LIKELIER: Final = 1e-7
-"""Relative difference up to which two tables are equally likely."""
-
 MAX_EXACT: Final = 12
 """Tasks up to which every way to swap the two models is tried out."""
 
@@ -197,27 +196,19 @@ def _exact(differences: Numbers) -> Numbers:
     return shares
 
 
+def _scipy_stats() -> Any:
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtraError(install_command("stats"), "A test of whether models or runs differ") from None
+    return stats
+
+
 def _t_test(differences: Numbers) -> Numbers:
-    """The two-sided p-values of the t-test of means of 0; 1 where nothing differs at all."""
-    tasks = len(differences)
-    with np.errstate(all="ignore"):
-        t = differences.mean(axis=0) / (differences.std(axis=0, ddof=1) / math.sqrt(tasks))
-    return np.where(np.isnan(t), 1.0, _t_tails(np.nan_to_num(t), tasks - 1))
-
-
-def _t_tails(t: Numbers, freedom: int) -> Numbers:
-    """Both tails of Student's distribution: an integral over sine to a power, by Gauss and Legendre.
-
-    It begins where the power is too small to count, so that the nodes stand where it is not.
-    """
-    end = np.arctan2(math.sqrt(freedom), np.abs(t))
-    start = np.arcsin(np.sin(end) * 10 ** (-_COUNTED_DIGITS / (freedom - 1)))
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    angles = (start + end) / 2 + (end - start) / 2 * nodes[:, None]
-    areas = weights @ np.sin(angles) ** (freedom - 1) * (end - start) / 2
-    beta = math.lgamma(freedom / 2) + math.lgamma(0.5) - math.lgamma((freedom + 1) / 2)
-    tails: Numbers = 2 * areas / math.exp(beta)
-    return tails
+    ttest_1samp = _scipy_stats().ttest_1samp
+    with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):  # of pairs that do not differ at all
+        p_values: Numbers = np.nan_to_num(ttest_1samp(differences, 0.0).pvalue, nan=1.0)
+    return p_values
 
 
 def mcnemar(first_only: int, second_only: int) -> float:
@@ -228,8 +219,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
         second_only: pairs of which the second alone has it.
     """
     changed = first_only + second_only
-    fewer = range(min(first_only, second_only) + 1)
-    return min(1.0, 2 * math.fsum(math.exp(_log_ways(changed, one_way) - changed * math.log(2)) for one_way in fewer))
+    return float(_scipy_stats().binomtest(first_only, changed).pvalue) if changed else 1.0
 
 
 class OddsRatio(NamedTuple):
@@ -261,19 +251,5 @@ def odds_ratio(both: int, first_only: int, second_only: int, neither: int) -> Od
     a, b, c, d = (cell + 0.5 for cell in cells) if 0 in cells else map(float, cells)
     logarithm, error = math.log(a * d / (b * c)), math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
     low, high = math.exp(logarithm - QUANTILE * error), math.exp(logarithm + QUANTILE * error)
-    p_value = _fisher(both, both + first_only, both + second_only, sum(cells))
-    return OddsRatio(math.exp(logarithm), Interval(low, high), p_value)
-
-
-def _fisher(both: int, first: int, second: int, all_: int) -> float:
-    """The two-sided p-value of Fisher's exact test: of all tables of these sums that are no likelier than this one."""
-    possible = range(max(0, first + second - all_), min(first, second) + 1)
-    logarithms = [_log_ways(first, count) + _log_ways(all_ - first, second - count) for count in possible]
-    own = logarithms[both - possible.start] + _NO_LIKELIER
-    least = [logarithm - _log_ways(all_, second) for logarithm in logarithms if logarithm <= own]
-    return math.fsum(map(math.exp, least)) if len(least) < len(possible) else 1.0
-
-
-def _log_ways(count: int, chosen: int) -> float:
-    """The logarithm of the number of ways to choose some of so many."""
-    return math.lgamma(count + 1) - math.lgamma(chosen + 1) - math.lgamma(count - chosen + 1)
+    p_value = _scipy_stats().fisher_exact([[both, first_only], [second_only, neither]]).pvalue
+    return OddsRatio(math.exp(logarithm), Interval(low, high), float(p_value))

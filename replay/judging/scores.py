@@ -6,7 +6,6 @@ Every score is put on [0, 1] first: those from 1 to 10 are divided by ten.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -184,13 +183,9 @@ def agreement(ratings: Iterable[Rating]) -> Iterator[JudgeAgreement]:
 def _spearman(left: Sequence[float], right: Sequence[float]) -> float | None:
     if len(set(left)) < 2 or len(set(right)) < 2:
         return None
-    return correlation(_ranks(left), _ranks(right))
+    from scipy.stats import spearmanr
 
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value; equal ones share theirs."""
-    ordered = sorted(values)
-    return [bisect_left(ordered, value) + bisect_right(ordered, value) for value in values]
+    return float(spearmanr(left, right).statistic)
 
 
 def coefficient_of_variation(ratings: Iterable[Rating], protocol: Protocol) -> float | None:

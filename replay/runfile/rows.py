@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,13 +20,14 @@ from replay.records import (
     CallResult,
     Outcome,
     TextAnswer,
+    Trajectory,
     TransportFault,
     Verdict,
     fault_of,
     qualified_name,
 )
 from replay.records.files import CallRow
-from replay.records.trajectory import stderr_key
+from replay.records.trajectory import mark_of, own_answer_key, stderr_key
 from replay.runfile.conditions import placeholders
 from replay.safety.redaction import Redactor
 
@@ -222,3 +224,29 @@ def keep_answer(
         db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
     elif result.verdict.outcome is not Outcome.SUCCESS:
         db.execute("DELETE FROM answers WHERE key = ?", (stderr_key(key),))
+
+
+def with_own_key(
+    db: sqlite3.Connection,
+    result: CallResult,
+    stateful: Collection[str],
+    trajectory: Trajectory,
+    redactor: Redactor,
+) -> CallResult:
+    """A result whose answer takes the place of none that another trajectory got from a server with state.
+
+    Args:
+        db: the run file.
+        result: of a call.
+        stateful: the servers with a process for each trajectory.
+        trajectory: whose call it is.
+        redactor: takes out of answers what the run file does not hold.
+    """
+    if result.server not in stateful or result.key is None:
+        return result
+    if result.answer is None or isinstance(result.answer, TransportFault):
+        return result
+    kept = db.execute("SELECT answer FROM answers WHERE key = ?", (result.key,)).fetchone()
+    if kept is None or unpacked_text(kept[0]) == redactor.record_text(result.answer):
+        return result
+    return replace(result, key=own_answer_key(result.key, mark_of(trajectory)))

@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,11 +18,9 @@ from replay.records import (
     FleetFacts,
     Server,
     Trajectory,
-    TransportFault,
     canonical,
     digest,
 )
-from replay.records.trajectory import mark_of, own_answer_key
 from replay.runfile.connection import (
     check_is_private,
     check_is_run,
@@ -42,7 +39,7 @@ from replay.runfile.rows import (
     load_answer,
     load_answers,
     pack_text,
-    unpacked_text,
+    with_own_key,
 )
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
@@ -372,9 +369,7 @@ class Run:
         stateful = self.stateful_servers()
         with self.transaction() as db:
             new = {
-                ordinals[result.call.position]: self._with_own_key(result, trajectory)
-                if result.server in stateful
-                else result
+                ordinals[result.call.position]: with_own_key(db, result, stateful, trajectory, self.redactor)
                 for result in results
                 if saved is None or saved.get(result.call.position) is not result
             }
@@ -382,22 +377,10 @@ class Run:
             db.execute("UPDATE trajectories SET done = 1, record = ? WHERE id = ?", (pack_text(record), row))
         return trajectory if is_clean else None
 
-    def _with_own_key(self, result: CallResult, trajectory: Trajectory) -> CallResult:
-        """A result whose answer takes the place of none that another trajectory got from a server with state."""
-        if result.key is None or result.answer is None or isinstance(result.answer, TransportFault):
-            return result
-        kept = self.connection.execute("SELECT answer FROM answers WHERE key = ?", (result.key,)).fetchone()
-        if kept is None or unpacked_text(kept[0]) == self.redactor.record_text(result.answer):
-            return result
-        return replace(result, key=own_answer_key(result.key, mark_of(trajectory)))
-
     def file_ids(self, paths: Iterable[str]) -> tuple[int, ...]:
         """The run's own numbers of results files, by their paths; those that it does not hold are left out."""
-        ids = []
-        for path in paths:
-            found = self.connection.execute("SELECT id FROM files WHERE absolute_path = ?", (absolute_path(path),))
-            ids += [number for (number,) in found]
-        return tuple(ids)
+        query = "SELECT id FROM files WHERE absolute_path = ?"
+        return tuple(row for path in paths for (row,) in self.connection.execute(query, (absolute_path(path),)))
 
     def file_row(self, path: str, model: str, format: str, number: int | None = None) -> int:  # noqa: A002
         """The run's own number of a results file, which is added where the run does not hold it: as `number`."""
