@@ -6,8 +6,9 @@ may stand in a folder of its own: `results.json` (what was run) beside `simulati
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
@@ -16,7 +17,11 @@ from replay.formats.fields import MISSING, as_number, object_in, objects, text_o
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.record_builders import json_text_call, labels_of, number_calls, result_with_flag
 from replay.formats.times import seconds_between
+from replay.json_values import json_text
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
+
+_MAX_LITERAL: Final = 100_000
+"""Characters of arguments that are read as Python."""
 
 
 class TauBenchReader:
@@ -71,7 +76,7 @@ class TauBenchReader:
 
 
 def _trajectory(record: JsonObject, place: str, document: Document) -> Trajectory:
-    messages, trial = record["traj"], record.get("trial")
+    messages, trial = [_with_json(message) for message in record["traj"]], record.get("trial")
     steps, reply = conversation_steps(messages, document.path, place)
     reward, model = record.get("reward"), record.get("model")
     identifier = str(record.get("task_id", place))
@@ -84,6 +89,31 @@ def _trajectory(record: JsonObject, place: str, document: Document) -> Trajector
         final_reply=reply,
         reported=_reported(reward),
     )
+
+
+def _with_json(message: Any) -> Any:
+    """A message whose calls have their arguments as JSON.
+
+    Some agents for tau-bench keep the object that they parsed as Python writes it; what was no JSON ended their run.
+    """
+    functions = [object_in(call, "function") for call in objects(message.get("tool_calls"))] if message else []
+    if not any(str(function.get("arguments")).startswith("{'") for function in functions):
+        return message
+    calls = [
+        {**call, "function": {**function, "arguments": _as_json(function.get("arguments"))}}
+        for call, function in zip(objects(message["tool_calls"]), functions, strict=True)
+    ]
+    return {**message, "tool_calls": calls}
+
+
+def _as_json(arguments: Any) -> Any:
+    if not isinstance(arguments, str) or len(arguments) > _MAX_LITERAL:
+        return arguments
+    try:
+        value = literal_eval(arguments)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return arguments
+    return json_text(value) if isinstance(value, dict) else arguments
 
 
 def _reported(reward: Any) -> ReportedResult | None:

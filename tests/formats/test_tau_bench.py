@@ -75,3 +75,25 @@ def test_a_task_is_told_by_its_domain_and_its_trials_are_runs_of_it(tmp_path: Pa
         (tmp_path / f"m_{domain}.json").write_text(json.dumps(content))
     [model] = compare(classify(tmp_path)).models
     assert (model.tasks, model.runs, model.trajectories) == (2, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("written", "arguments"),
+    [
+        ("{'order': '7', 'gift': None, 'note': \"Ann's\"}", {"order": "7", "gift": None, "note": "Ann's"}),
+        ('{"order": "7"}', {"order": "7"}),
+        ("{'order': __import__('os').getcwd()}", None),
+        ("{'order': " * 5000, None),
+    ],
+)
+def test_arguments_that_the_agent_kept_as_python_are_those_that_it_had_parsed(
+    tmp_path: Path, written: str, arguments: dict[str, Any] | None
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "find_order", "arguments": written}}
+    said = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": "shipped"}]
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps([{"task_id": 3, "reward": 1.0, "info": {}, "traj": said, "trial": 0}]))
+    (read,) = open_file(path).trajectories()
+    (found,) = read.calls()
+    assert found.arguments == arguments
+    assert (found.unreadable is None) is (arguments is not None)
