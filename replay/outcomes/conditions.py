@@ -15,7 +15,7 @@ from replay.outcomes.call_facts import (
     same_path,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, http_status
-from replay.outcomes.denials import NOT_A_LACK, denies_a_value, no_such_thing
+from replay.outcomes.denials import NOT_A_LACK, UNKNOWN, denies_a_value, knows_no_argument, no_such_thing
 from replay.outcomes.error_report import (
     decisive_part,
     misses_a_file,
@@ -26,6 +26,7 @@ from replay.outcomes.error_report import (
     strip_wrappers,
 )
 from replay.outcomes.evidence import ParsedAnswer
+from replay.outcomes.json_fields import in_words
 from replay.outcomes.programs import exiting_program, last_program
 from replay.outcomes.sentences import FRAME_WORDS, own_words
 from replay.records import Tool
@@ -275,9 +276,7 @@ def error_is_only_a_value(parsed: ParsedAnswer) -> bool:
 
 
 _NO_VALUE = re.compile(
-    r"\W*(?:unknown (?!(?:\w+ )?(?:act|algor|arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op"
-    r"|param|prop|stat|strat|type|unit|val))"
-    rf"|no {NOT_A_LACK})"
+    rf"\W*(?:{UNKNOWN}|no {NOT_A_LACK})"
     r"(?:[a-z][\w-]{0,30}\W+){1,3}\W*",
     re.IGNORECASE,
 )
@@ -311,8 +310,8 @@ def thing_is_missing(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None or error.basis == "exit":
         return False
-    text = strip_wrappers(error.text[:_MAX_TEXT])
-    if not parsed.coded and denies_a_value(text, parsed.arguments):
+    text = in_words(strip_wrappers(error.text[:_MAX_TEXT]))
+    if not parsed.coded and (denies_a_value(text, parsed.arguments) or knows_no_argument(text, parsed.arguments)):
         return True
     if _NO_VALUE.fullmatch(parsed.arguments.without_values(text, 3)) is not None:
         return parsed.arguments.value_named_in(text)

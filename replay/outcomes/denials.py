@@ -29,6 +29,12 @@ NOT_A_LACK = (
     r"|longer)\b)"
 )
 """What there may be none of though the thing itself is there."""
+UNKNOWN = (
+    r"unknown (?!(?:\w+ )?(?:act|algor|arg|command|curr|enc|err|field|format|func|kind|lang|level|method|mode|op"
+    r"|param|prop|stat|strat|type|unit|val))"
+)
+"""Before a kind of thing that is looked up, and is no choice among a few."""
+_UNKNOWN_THING = re.compile(rf"\W*{UNKNOWN}([a-z][\w-]{{0,30}})\b", re.IGNORECASE)
 
 
 def did_none_of_a_batch(text: str, arguments: ArgumentIndex) -> bool:
@@ -45,6 +51,12 @@ def holds_none(text: str, arguments: ArgumentIndex) -> bool:
 def no_such_thing(text: str) -> bool:
     """Whether a sentence begins by saying that there is no such thing."""
     return _NO_SUCH_THING.match(text) is not None
+
+
+def knows_no_argument(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether what is unknown is a thing that an argument of the call names: `unknown handle (pod 3)`."""
+    unknown = _UNKNOWN_THING.match(text)
+    return unknown is not None and unknown[1].casefold() in {name.casefold() for name in arguments.argument_names}
 
 
 def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:

@@ -16,7 +16,7 @@ CRASHED = "The tool crashed, and its answer does not say why"
 Basis = Literal["protocol", "flag", "exit", "body", "prefix", "sentence"]
 
 _WRAPPER = re.compile(
-    r"^(?:#{1,4} (?:result|error)\s*\n+|error (?:executing|running|calling|invoking"
+    r"^(?:#{1,4} (?:result|error)\s*\n+|(?:an )?error (?:occurred )?(?:executing|running|calling|invoking"
     r"|in)(?: mcp)?(?: tool)? ['\"]?[\w./:-]{1,100}['\"]?:\s*"
     r"|mcp error -?\d+:\s*|tool (?:execution|call) (?:failed|error):\s*|error ?\([^)\n]{0,60}\):\s*"
     r"|error:\s*|<error>\s*"

@@ -325,8 +325,9 @@ def message_of(body: JsonObject, error: Any) -> str:
 
 
 def in_words(text: str) -> str:
-    """A code that says in words what is wrong, `no_such_room`, as those words; any other text as it is."""
-    return text.replace("_", " ") if _CODE_OF_WORDS.fullmatch(text) else text
+    """A text that is or begins with a code of words, `no_such_room: 12`, with these words instead."""
+    code, colon, rest = text.partition(": ")
+    return f"{code.replace('_', ' ')}{colon}{rest}" if _CODE_OF_WORDS.fullmatch(code) else text
 
 
 def strings_in(part: Any, depth: int = 0) -> Iterator[str]:

@@ -93,7 +93,7 @@ _HEADING = re.compile(
 
 _DATA_START = re.compile(
     r"\s*(?:\d{4}-\d\d-\d\d[T ]|\[\s*[\[({'\"]|\{\s*['\"]|\(\s*[('\"\[]|#{1,3} (?!(?:error|result|failed)\s*\n)"
-    r"|<[?!a-z]|\|)"
+    r"|<[?!a-z]|\||1[.)] [^\n]{1,300}?\s2[.)] \w)"
     r"|(?P<mark>[-*•] |\[[A-Za-z]{2,12}\] )[^\n]*(?:\n{1,2}(?P=mark)[^\n]*)+\s*$",
     re.IGNORECASE,
 )

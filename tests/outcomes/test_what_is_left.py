@@ -216,6 +216,12 @@ def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(valu
             "This removes the bike for good. Please call again with sure=true.",
             "invalid_arguments",
         ),
+        ("mend", {"handle": "b12"}, "Error: unknown handle (shed=3)", "not_found"),
+        ("mend", {"bike": "b12"}, "Không tìm thấy xe", "not_found"),
+        ("mend", {"bike": "b12"}, "Error: SHED_KEY environment variable bulunamadı", "inconclusive"),
+        ("mend", {"bike": "b12"}, "Error: Tool is not permitted in this session", "inconclusive"),
+        ("mend", {"bike": "b12"}, "Error: device_offline: shed camera", "inconclusive"),
+        ("get_steps", {"topic": "brakes"}, "1. Open the cable. 2. Do not bend it. 3. Close it.", "success"),
         ("stop_engine", {"id": 12}, "Fehler beim Stoppen: Drehzahl", "inconclusive"),
         ("run_query", {"sql": "select 1"}, [{"error": "torch out"}], "inconclusive"),
         ("run_query", {"sql": "select error from log"}, [{"error": "torch out"}], "success"),
@@ -225,6 +231,21 @@ def test_a_batch_fails_where_all_of_it_fails_and_is_partial_where_some_does(valu
 )
 def test_what_a_call_was_refused_is_no_payload(tool, arguments, value, outcome):
     assert _judge(value, tool, **arguments).outcome.startswith(outcome)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("An error occurred invoking 'mend': 'b12' is not a frame: use a letter A to G.", "invalid_arguments"),
+        ("An error occurred invoking 'mend'.", "inconclusive"),
+        ("unknown_bike: b12", "not_found"),
+        ('{"code": "version_conflict", "message": "version=3"}', "invalid_arguments"),
+    ],
+)
+def test_a_flagged_answer_is_judged_by_the_cause_inside_its_frame(text, outcome):
+    call = Call(position="s1c1", name="mend", tool="mend", arguments={"bike": "b12"})
+    answer = ToolResult(content=({"type": "text", "text": text},), is_error=True)
+    assert judge_answer(call, answer, evidence="recorded", listed=False).outcome == outcome
 
 
 @pytest.mark.parametrize(
