@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -229,7 +229,7 @@ def keep_answer(
 def with_own_key(
     db: sqlite3.Connection,
     result: CallResult,
-    stateful: Collection[str],
+    stateful: Callable[[], Collection[str]],
     trajectory: Trajectory,
     redactor: Redactor,
 ) -> CallResult:
@@ -238,15 +238,13 @@ def with_own_key(
     Args:
         db: the run file.
         result: of a call.
-        stateful: the servers with a process for each trajectory.
+        stateful: gives the servers with a process for each trajectory; asked only where two answers have one key.
         trajectory: whose call it is.
         redactor: takes out of answers what the run file does not hold.
     """
-    if result.server not in stateful or result.key is None:
-        return result
-    if result.answer is None or isinstance(result.answer, TransportFault):
+    if result.key is None or result.answer is None or isinstance(result.answer, TransportFault):
         return result
     kept = db.execute("SELECT answer FROM answers WHERE key = ?", (result.key,)).fetchone()
-    if kept is None or unpacked_text(kept[0]) == redactor.record_text(result.answer):
+    if kept is None or unpacked_text(kept[0]) == redactor.record_text(result.answer) or result.server not in stateful():
         return result
     return replace(result, key=own_answer_key(result.key, mark_of(trajectory)))

@@ -366,10 +366,11 @@ class Run:
         """
         ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         record, is_clean = self._trajectory_text(trajectory)
-        stateful = self.stateful_servers()
         with self.transaction() as db:
             new = {
-                ordinals[result.call.position]: with_own_key(db, result, stateful, trajectory, self.redactor)
+                ordinals[result.call.position]: with_own_key(
+                    db, result, self.stateful_servers, trajectory, self.redactor
+                )
                 for result in results
                 if saved is None or saved.get(result.call.position) is not result
             }

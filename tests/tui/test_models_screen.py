@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from replay_tui.open_run import OpenRun
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.models_screen import ModelsScreen
 from replay_tui.widgets.text_page import TextPage
+from tests.runs import call, failed, make_run, write_trajectory
 from tests.tui.conftest import Browsing, press, screen_text
 from tests.tui.test_snapshots import walk
 
@@ -53,6 +55,30 @@ async def test_models_are_sorted_by_any_measure_divided_into_strata_and_lead_to_
         assert isinstance(pilot.app.screen, CallsScreen)
         assert best is not None
         assert pilot.app.filter.text == f"model:{best.model}"  # type: ignore[attr-defined]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("key", ["6", "7"], ids=["models", "audit"])
+async def test_without_scipy_the_screen_of_many_tasks_says_what_to_install(
+    browse: Browsing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    files = [
+        write_trajectory(
+            tmp_path / f"{model}_{number}.trajectory.json",
+            [call("files/list", {}, "a.csv"), *([failed("files/read", {}, "Error: timed out")] * (number % 3))],
+            model=model,
+            task={"id": f"t{number}"},
+            reported={"passed": model == "ada" or number % 2 == 0},
+        )
+        for model in ("ada", "bob")
+        for number in range(14)
+    ]
+    run = make_run(tmp_path / "many.db", files)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    async with browse(run) as pilot:
+        await press(pilot, key)
+        told = [note.message for note in pilot.app._notifications]
+        assert "[stats]" in "\n".join([screen_text(pilot), *told])
 
 
 @pytest.mark.anyio

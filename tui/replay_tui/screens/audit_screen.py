@@ -17,7 +17,7 @@ from textual.widgets import Static
 from replay.analysis.audit import audit
 from replay.analysis.spending import spending_of
 from replay.diagnosis.phrasing import counted, listed
-from replay.errors import UsageError
+from replay.errors import MissingExtraError, UsageError
 from replay.records.audit import Audit, AuditedFault, AuditedModel, AuditedRun, Mend, Number
 from replay.reports.audit import DOUBTS, NUMBERS, REPORTED, run_names
 from replay.reports.basis import spending_line
@@ -274,8 +274,10 @@ class AuditScreen(RunScreen):
 
 
 def _audited(run: Run) -> tuple[Audit | None, str]:
-    """The audit of a run and a line on what its calls took."""
+    """The audit of a run and a line on what its calls took; where there is none, the reason if it is worth telling."""
     try:
         return audit(run), spending_line(spending_of(run))
     except UsageError:  # there is nothing to audit yet
         return None, ""
+    except MissingExtraError as error:
+        return None, str(error)

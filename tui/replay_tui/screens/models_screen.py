@@ -16,7 +16,7 @@ from textual.message import Message
 
 from replay.analysis.compare import CompareSettings, compare_models, sorted_models, strata_names
 from replay.charts.style import value_text
-from replay.errors import UsageError
+from replay.errors import MissingExtraError, UsageError
 from replay.records.comparison import ComparedModel, Figure, Measure, ModelComparison
 from replay.reports.compare import difference_text, interval_text, shown
 from replay.runfile import Run
@@ -231,11 +231,13 @@ class ModelsScreen(RunScreen):
         self.table.border_subtitle = plain("comparing …")
         self.ask(partial(_compared, settings=CompareSettings(sort=self._sort, by=self._by)), self._take)
 
-    def _take(self, compared: ModelComparison | None) -> None:
-        if compared is not None:
+    def _take(self, compared: ModelComparison | MissingExtraError | None) -> None:
+        if isinstance(compared, ModelComparison):
             self._comparison = compared
             self._show_models()
             return
+        if compared is not None:
+            self.app.notify(str(compared), severity="error", markup=False)
         self.table.border_subtitle = plain("")
         self.table.show(self.table.records)
 
@@ -292,8 +294,10 @@ class ModelsScreen(RunScreen):
         self.reload()
 
 
-def _compared(run: Run, settings: CompareSettings) -> ModelComparison | None:
+def _compared(run: Run, settings: CompareSettings) -> ModelComparison | MissingExtraError | None:
     try:
         return compare_models(run, settings)
     except UsageError:  # there is nothing to compare yet, or not by this any more
         return None
+    except MissingExtraError as error:
+        return error
