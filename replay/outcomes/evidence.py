@@ -43,7 +43,7 @@ from replay.outcomes.error_report import (
     report_of_rpc,
     stopped_in,
 )
-from replay.outcomes.json_fields import ERROR_KEYS, folded_keys, in_words, is_nothing, scalars
+from replay.outcomes.json_fields import in_words, is_error_alone, is_nothing, scalars
 from replay.outcomes.literals import structure_in
 from replay.outcomes.programs import (
     ProgramExit,
@@ -337,10 +337,9 @@ class ParsedAnswer:
 
 def _are_rows(body: Any, arguments: ArgumentIndex) -> bool:
     """Whether a list may be what a query selects; one error alone is none, unless the query speaks of errors."""
-    if not isinstance(body, list) or len(body) != 1 or not isinstance(body[0], dict):
+    if not isinstance(body, list) or len(body) != 1 or not is_error_alone(body[0]):
         return isinstance(body, list)
-    alone = set(ERROR_KEYS).issuperset(folded_keys(body[0]))
-    return not alone or any(key in text.casefold() for key in body[0] for text in arguments.texts)
+    return any(key in text.casefold() for key in body[0] for text in arguments.texts)
 
 
 def _own_words_of_host(text: str, arguments: ArgumentIndex) -> str:

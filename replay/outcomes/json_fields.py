@@ -141,6 +141,11 @@ def is_nothing(part: Any, depth: int = 0) -> bool:
     return not part
 
 
+def is_error_alone(value: Any) -> bool:
+    """Whether a value is an object that has an error and nothing else."""
+    return isinstance(value, dict) and set(ERROR_KEYS).issuperset(folded_keys(value))
+
+
 def folded_keys(body: JsonObject) -> JsonObject:
     """The object with its names in lower case, as all functions here ask for it."""
     return {str(key).casefold(): part for key, part in body.items()}

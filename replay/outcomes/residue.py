@@ -40,6 +40,7 @@ from replay.outcomes.json_fields import (
     has_payload,
     in_words,
     is_bare_envelope,
+    is_error_alone,
     is_nothing,
     message_of,
     named_error,
@@ -136,7 +137,7 @@ def _read_list(items: Sequence[Any], arguments: ArgumentIndex, depth: int) -> Js
     if isinstance(sole, dict) and sole.get("type") == "text":
         return read_json(sole.get("text"), arguments, depth + 1)
     nested = isinstance(sole, str) and structure_in(sole) is not None
-    if nested or (isinstance(sole, dict) and set(ERROR_KEYS).issuperset(folded_keys(sole))):
+    if nested or is_error_alone(sole):
         return read_json(sole, arguments, depth + 1)
     records = items[:_MAX_ITEMS]
     if asks_about_errors(arguments) or not records or not all(isinstance(item, dict) for item in records):
