@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,21 @@ async def test_the_workspace_temporary_files_and_what_the_fleet_allows_can_be_wr
             answers = [answer_text(await sandbox.call("s", "run", {"code": line})) for line in code]
     assert answers == ["done"] * len(code)
     assert (allowed / "a").read_text() == "x"
+
+
+@kernel_only
+async def test_a_program_that_fetches_packages_starts_where_it_never_kept_any(
+    host, monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    spec = server("runs_code", effects="sandboxed", state="trajectory")
+    npx = tmp_path / "npx"
+    npx.write_text(f'#!/bin/sh\nset -e\nmkdir -p "$HOME/.npm/_npx"\nexec {sys.executable} "$@"\n')
+    npx.chmod(0o755)
+    async with host({"s": {**spec, "command": str(npx)}}) as interpreter:
+        await interpreter.start()
+        async with interpreter.sandbox("t") as sandbox:
+            assert answer_text(await sandbox.call("s", "run", {"code": "pass"})) == "done"
 
 
 @pytest.mark.parametrize("effects", ["all", "read-only"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -71,8 +72,11 @@ def launch_of(
     env = {**_inherited(), **resolved.env}
     command = (program, *arguments)
     if confined_to is not None and can_confine():
-        places = (confined_to.path, confined_to.temporary, *resolved.writable, *caches_of(program, env))
-        command = confined(command, places)
+        caches = caches_of(program, env)
+        for cache in caches:  # the kernel allows only what is there before the server starts
+            with suppress(OSError):
+                cache.mkdir(parents=True, exist_ok=True)
+        command = confined(command, (confined_to.path, confined_to.temporary, *resolved.writable, *caches))
         env = {**env, "TMPDIR": resolved.env.get("TMPDIR", str(confined_to.temporary))}
     return Launch(name, command, env, workdir)
 
