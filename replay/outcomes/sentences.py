@@ -151,9 +151,8 @@ _OF_THE_HOST = frozenset({"not-permitted", "cancelled", "hidden", "session-lost"
 _MAX_HEAD = 400
 _MEASURED_ERROR = re.compile(r"\berrors?(?: of| is| was|:| =)? ?[-+±~<≤]? ?\d+\.\d+(?![.\d])", re.IGNORECASE)
 """An error that is a measure: `standard error 0.03`."""
-_QUOTED_NAME = re.compile(
-    r"\A\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])|(?<=[^,] )'[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)"
-)
+_QUOTED_AT_START = re.compile(r"\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])")
+_QUOTED_TITLE = re.compile(r"'(?<=[^,] ')[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)")
 """A name or a title in quotes: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
@@ -194,8 +193,8 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         message: the text stood in a field for messages to the reader: then it is neither content nor prose.
     """
     headless = _without_heading(text)
-    bare = _QUOTED_NAME.sub("", headless.split("\n", 1)[0])
-    stripped = _QUOTED_NAME.sub("", arguments.without_values(_MEASURED_ERROR.sub("deviation", headless))).strip()
+    bare = _without_quoted_names(headless.split("\n", 1)[0])
+    stripped = _without_quoted_names(arguments.without_values(_MEASURED_ERROR.sub("deviation", headless))).strip()
     said = forms_in(stripped if len(stripped) <= MAX_SENTENCE_LENGTH else stripped[:_MAX_OPENING])
     beginning = text[:300]
     unknown = arguments.tool_named_in(beginning) and "tool-unknown" in causes_said(beginning.strip())
@@ -225,6 +224,12 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
         if not asked and _is_report(stripped, text, said, arguments, stores=stores, message=message)
         else None
     )
+
+
+def _without_quoted_names(text: str) -> str:
+    text = _QUOTED_TITLE.sub("", text)
+    quoted = _QUOTED_AT_START.match(text)
+    return text[quoted.end() :] if quoted else text
 
 
 def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
