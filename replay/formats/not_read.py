@@ -135,7 +135,7 @@ def _is_offered(name: str) -> bool:
 def _speaks_of_call(name: str) -> bool:
     words = _words(name)
     named = bool(words & _NAMES) or any(map(_COMPOUND.fullmatch, words))
-    return named and len(name) <= 40 and not _is_offered(name)
+    return named and len(name) <= 40 and "/" not in name and not _is_offered(name)  # no field is called by a path
 
 
 def _is_message(value: dict[str, Any]) -> bool:

@@ -56,6 +56,7 @@ OTHER_KINDS: dict[str, Any] = {
     "tools": [{"name": "search", "description": "Searches", "inputSchema": {"type": "object"}}],
     "a report": {"tool_calls": 7, "tool_errors": 1, "per_tool": {"search": 3}},
     "a data set": [{"id": 1, "question": "?", "answer": "!", "expected_tools": ["search"]}],
+    "a lock file": {"packages": {"node_modules/function-bind": {"version": "1"}, "node_modules/content-type": {}}},
     "a vocabulary": {"eval": 1, "status": 2, "version": 3, "tool": 4, "id": 5, "steps": 6, "question": 7},
 }
 
