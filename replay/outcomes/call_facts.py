@@ -233,6 +233,11 @@ _ABOUT_ERRORS = frozenset(
 )
 _QUESTION_VERBS = _set_of("check is has can verify validate test exists are does")
 _PROSE_ARGUMENTS = frozenset(["prompt", "question", "thought", "messages"])
+_DESCRIPTIONS = _PROSE_ARGUMENTS | _set_of("""
+    description explanation reason purpose title summary message comment note notes subject instruction instructions
+    task goal
+""")
+"""Arguments in plain words, in which `Update the table` is no statement."""
 _RECORD_NOUNS = _set_of("log logs transcript transcripts stdout stderr requests messages")
 PROGRAM_ARGUMENTS = frozenset(["command", "cmd", "commands", "code", "script", "shell_command"])
 _SEARCH_VERBS = _set_of("""
@@ -362,7 +367,9 @@ def asks_for_a_state(arguments: ArgumentIndex) -> bool:
 @_known
 def queries_a_database(arguments: ArgumentIndex) -> bool:
     """Whether the call brings a statement of a database: the answer is rows then, never prose."""
-    return "sql" in arguments.argument_names or any(_SQL_STATEMENT.match(value) for value in arguments.texts)
+    described = {text.strip() for name, text in arguments.by_name.items() if name.casefold() in _DESCRIPTIONS}
+    brought = (text for text in arguments.texts if text not in described)
+    return "sql" in arguments.argument_names or any(map(_SQL_STATEMENT.match, brought))
 
 
 @_known

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection
 
 from replay.outcomes.call_facts import (
-    CODE_ARGUMENTS,
     brings_a_program,
     holds_word,
     name_words,
@@ -15,10 +14,17 @@ from replay.outcomes.call_facts import (
     same_path,
 )
 from replay.outcomes.codes import cause_of_exit, cause_of_rpc, cause_of_status, causes_in, causes_said, http_status
-from replay.outcomes.denials import NOT_A_LACK, UNKNOWN, denies_a_value, knows_no_argument, no_such_thing
+from replay.outcomes.denials import (
+    NOT_A_LACK,
+    UNKNOWN,
+    denies_a_value,
+    denies_the_tool,
+    knows_no_argument,
+    no_such_thing,
+)
 from replay.outcomes.error_report import (
     decisive_part,
-    misses_a_file,
+    misses_a_file_of_its_own,
     misses_module,
     misses_program,
     program_words,
@@ -73,13 +79,9 @@ _EXCEPTION = re.compile(
 _UNDEFINED_NAME = re.compile(
     r"\bname ['\"](\w{1,80})['\"] is not defined|(?:^|: )\W{0,3}([A-Za-z_$]\w{0,80}) is not defined\W*$", re.IGNORECASE
 )
-_FILE_ARGUMENT = re.compile(
-    r"path|file|dir|folder|name|ur[il]|source|target|cwd|root|repo|location|(?:in|out)put", re.I
-)
 _LIMIT = re.compile(r"\b(?:limit|maximum|minimum|max|min|at (?:least|most)|more than|less than|only|left|full)\b", re.I)
 _RANGE = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)? ?(?:to|through|and|[-–—]|\.{2,3}) ?-?\d+(?![\w-])")
-# neither part of a name, nor of a tally (`0/2`)
-_INTEGER = re.compile(r"(?<![\w./-])\d{1,9}(?![\w./-]*\d)")
+_INTEGER = re.compile(r"(?<![\w./-])\d{1,9}(?![\w./-]*\d)")  # no part of a name, nor of a tally (`0/2`)
 _STEM = 5
 
 
@@ -184,10 +186,10 @@ def tool_is_unknown(parsed: ParsedAnswer) -> bool:
         or not parsed.arguments.tool_name
         or parsed.arguments.ends_in_a_name_of(text)
     )
-    of_a_tool = unknown and (
-        named or (len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE))
-    )
-    return of_a_tool or server_is_unknown(text, parsed.arguments, parsed.call.server or "")
+    short = len(text) < 60 and not re.search(r"function|command|action", text, re.IGNORECASE)
+    if denies_the_tool(text, parsed.arguments) or (unknown and (named or short)):
+        return True
+    return server_is_unknown(text, parsed.arguments, parsed.call.server or "")
 
 
 def stored_json_is_broken(parsed: ParsedAnswer) -> bool:
@@ -454,14 +456,7 @@ def own_file_missing(parsed: ParsedAnswer) -> bool:
     error = parsed.error
     if error is None or error.basis in ("exit", "sentence"):
         return False
-    said = error.text[:_MAX_TEXT]
-    if not misses_a_file(said):
-        return False
-    names = parsed.arguments.argument_names
-    if any(_FILE_ARGUMENT.search(name) or name.casefold() in CODE_ARGUMENTS for name in names):
-        return False
-    slashed = any("/" in value or "\\" in value for value in parsed.arguments.texts)
-    return not slashed and not parsed.arguments.value_named_in(said)
+    return misses_a_file_of_its_own(error.text[:_MAX_TEXT], parsed.arguments)
 
 
 def says_a_cause(parsed: ParsedAnswer) -> bool:

@@ -36,6 +36,10 @@ UNKNOWN = (
 """Before a kind of thing that is looked up, and is no choice among a few."""
 _UNKNOWN_THING = re.compile(rf"\W*{UNKNOWN}([a-z][\w-]{{0,30}})\b", re.IGNORECASE)
 
+_QUOTED_NOT_FOUND = re.compile(
+    r"['\"`]([^'\"`\n]{2,100})['\"`] (?:(?:is|was|could) )?not (?:be )?(?:found|known|registered)\b", re.IGNORECASE
+)
+
 
 def did_none_of_a_batch(text: str, arguments: ArgumentIndex) -> bool:
     """Whether a text begins with `0 of 2 moved`, in any language, where the call brought as many items."""
@@ -74,3 +78,9 @@ def denies_a_value(text: str, arguments: ArgumentIndex) -> bool:
         )
         for value in named
     )
+
+
+def denies_the_tool(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether what is not found bears the very name of the call, in quotes: `Action "shop.sell" not found`."""
+    denied = (match[1] for match in _QUOTED_NOT_FOUND.finditer(text))
+    return any(name in (arguments.tool_name, arguments.written_name) for name in denied)

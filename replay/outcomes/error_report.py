@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from replay.outcomes.call_facts import ArgumentIndex, runs_commands
+from replay.outcomes.call_facts import CODE_ARGUMENTS, ArgumentIndex, runs_commands
 from replay.outcomes.codes import http_status, rpc_code
 from replay.outcomes.residue import error_in_tail
 from replay.records import RpcError
@@ -52,6 +52,7 @@ PROGRAM_HEAD = re.compile(
 _NO_PROGRAM = re.compile(
     r"No such file or directory: ['\"]?(?P<first>[\w.+-]+)['\"]?\W*$"
     r"|command not found: (?P<zsh>[\w.+-]+)\s*$"
+    r"|^(?P<which>[\w.+-]+) not found$"
     r"|(?:^|: )(?P<shell>[\w.+-]+): (?:command )?(?-i:not found)\b|\bterm '(?P<term>[\w.+-]+)' is not recognized"
     r"|^'(?P<cmd>[\w.+-]+)' is not recognized"
     r"|python[\d.]*(?:\.exe)?: No module named (?P<module>[\w.]+)"
@@ -82,7 +83,7 @@ _SERVER_UNKNOWN = re.compile(
 
 
 _FILE_MISSING = re.compile(
-    r"\bENOENT\b|no such file"
+    r"\bENOENT\b|no such file|\bnot found:\s+\S*(?:[/\\]\S*){3}"
     r"|(?:file|directory|path)\b[^\n]{0,120}\b(?:not found|do(?:es)?(?: not|n't) exist|is missing)"
     r"|(?:cannot|could not|failed to|unable to) (?:open|find|load|read)\b[^\n]{0,60}\bfile\b",
     re.IGNORECASE,
@@ -91,6 +92,11 @@ _FILE_NAME = re.compile(
     r"(?:[A-Za-z]:\\|[/~.])?[\w./\\-]{0,200}[/\\][\w.-]+|\b[\w-]{1,80}\.[a-z]\w{1,5}\b"
     r"|\b(?:open|mkdir|l?stat|scandir|access|unlink|rmdir|copyfile|rename) '[^'\n]{1,200}'"
 )
+_FILE_ARGUMENT = re.compile(
+    r"path|file|dir|folder|name|ur[il]|source|target|cwd|root|repo|location|(?:in|out)put", re.I
+)
+_SLASH = re.compile(r"[/\\]")
+_DEEP_PATH = re.compile(r"(?:[\w.-]+[/\\]){3,}[\w.-]+")
 _STOPPED = re.compile(
     r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
     r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
@@ -185,7 +191,11 @@ def misses_program(text: str, arguments: ArgumentIndex) -> bool:
     if match is None:
         return False
     name = re.escape(next(filter(None, match.groups())))
-    starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )" if match["first"] else r"(?<![\w./\\-])"
+    starts = r"(?<![\w./\\-])"
+    if match["first"]:
+        starts = r"(?:^|[|;&(`\n]\s*|\b(?:sudo|xargs|env|time|exec) )"
+    elif match["which"]:
+        starts = r"\b(?:which|whence|where|type|command -v) "
     return any(re.search(rf"{starts}{name}(?![\w./\\-])", command[:MAX_LOOK]) for command in arguments.texts)
 
 
@@ -202,9 +212,18 @@ def misses_module(text: str, arguments: ArgumentIndex) -> bool:
     return any(map(imports.search, arguments.texts))
 
 
-def misses_a_file(text: str) -> bool:
-    """Whether a report says that a file is missing, and names one."""
-    return _FILE_MISSING.search(text) is not None and _FILE_NAME.search(text) is not None
+def misses_a_file_of_its_own(text: str, arguments: ArgumentIndex) -> bool:
+    """Whether a report says that a file is missing, and names one that the call neither named nor could have."""
+    if not (_FILE_MISSING.search(text) and _FILE_NAME.search(text)) or arguments.value_named_in(text):
+        return False
+    path = _DEEP_PATH.search(text)
+    folders = set(_SLASH.split(path[0])) if path else set()
+    if folders and all(folders.isdisjoint(_SLASH.split(value)) for value in arguments.texts):
+        return True
+    names = arguments.argument_names
+    if any(_FILE_ARGUMENT.search(name) or name.casefold() in CODE_ARGUMENTS for name in names):
+        return False
+    return not any(map(_SLASH.search, arguments.texts))
 
 
 def stopped_in(tail: str, arguments: ArgumentIndex) -> ErrorReport | None:

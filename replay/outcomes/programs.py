@@ -82,8 +82,8 @@ _UNHEARD = re.compile(r"(?:2>|&>|>&) ?/dev/null\b")
 """A command whose complaints are thrown away: who wrote it was ready for its failure."""
 _PROGRAM_ERROR = re.compile(
     r"traceback|no such file|usage:|\berror:|\b(?:Import|ModuleNotFound|Syntax)Error\b|no module named"
-    r"|command not found|not recognized|permission denied|invalid option",
-    re.IGNORECASE,
+    r"|command not found|not recognized|permission denied|invalid option|^\S{1,60} not found$",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

@@ -20,6 +20,7 @@ from replay.outcomes.call_facts import (
     looks_up,
     name_words,
     names_a_web_address,
+    searches,
 )
 from replay.outcomes.json_fields import (
     CARRIERS,
@@ -361,6 +362,10 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
     if (fields or fails_without_an_id(body)) and not (looks_up(arguments) or asks_yes_or_no(arguments)):
         return JsonError(": ".join(dict.fromkeys(strings_in(list(body.values()))))[:4000], status)
     bare = is_bare_envelope(body) and not names_a_web_address(arguments)  # whose status may be the answer
+    if body.get("found") is False and looks_up(arguments) and not (searches(arguments) or asks_yes_or_no(arguments)):
+        return (
+            None if has_payload(body, arguments, error) else JsonError(f"not found: {message_of(body, error)}", status)
+        )
     said = says_failed(body) or reports(body, error, status) or (bare and (status or 0) >= 400)
     if said and not has_payload(body, arguments, error):
         return JsonError(message_of(body, error), status)

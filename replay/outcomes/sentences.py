@@ -152,8 +152,8 @@ _MAX_HEAD = 400
 _MEASURED_ERROR = re.compile(r"\berrors?(?: of| is| was|:| =)? ?[-+±~<≤]? ?\d+\.\d+(?![.\d])", re.IGNORECASE)
 """An error that is a measure: `standard error 0.03`."""
 _QUOTED_AT_START = re.compile(r"\s*(['\"`])[^'\"`\n]{1,80}\1(?=[ ,(])")
-_QUOTED_TITLE = re.compile(r"'(?<=[^,] ')[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)")
-"""A name or a title in quotes: its words are none of the sentence's."""
+_QUOTED_TITLE = re.compile(r"'(?<=[^,] ')(?![45]\d\d )[A-Z0-9](?:[^'\"\n]|(?<=\w)'(?=\w)){1,60}'(?!\w)")
+"""A name or a title in quotes, and no HTTP status: its words are none of the sentence's."""
 _WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])")
 FRAME_WORDS = frozenset(
     """
@@ -203,12 +203,13 @@ def basis_of_text(text: str, arguments: ArgumentIndex, tool: Tool | None, *, mes
     fields = not returns_content(arguments, tool) and _fields_report(text, arguments)
     if unknown or fields or _complains_of_the_call(bare, arguments) or did_none_of_a_batch(text, arguments):
         return "prefix"
-    if misses_program("\n".join(stripped.rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
+    if misses_program("\n".join(headless.rstrip().rsplit("\n", 3)[-3:]), arguments) or _all_fields_deny(text):
         return "sentence"
     if not stripped or len(stripped) > MAX_REPORT_LENGTH or _is_content(stripped, text, said, arguments, tool):
         return None
     line = _STATUS_OR_ERROR_LINE.match(stripped)
-    stores = not message and returns_content(arguments, tool) and not (line and names_a_web_address(arguments))
+    complains = line or _complains_twice(stripped)
+    stores = not message and returns_content(arguments, tool) and not (complains and names_a_web_address(arguments))
     asked = asks_about_errors(arguments)
     if (
         (asked and searches(arguments))
@@ -239,10 +240,11 @@ def _complains_of_the_call(text: str, arguments: ArgumentIndex) -> bool:
     """
     line = text.strip().split("\n", 1)[0][:_MAX_HEAD]
     own = arguments.without_values(line).strip()
-    if not _OF_THE_HOST.isdisjoint(causes_said(own)) and not changes_something(arguments):
+    said, host = forms_in(own), causes_said(own) & _OF_THE_HOST
+    done = not said.isdisjoint(_GOOD_NEWS) or says_the_verb(own, arguments)
+    if host and (not changes_something(arguments) or not (done or "cancelled" in host)):
         return True
-    said = forms_in(own)
-    if said.isdisjoint(_COMPLAINTS) or not said.isdisjoint(_GOOD_NEWS) or says_the_verb(own, arguments):
+    if said.isdisjoint(_COMPLAINTS) or done:
         return _leaves_only_a_complaint(own, arguments)
     named = arguments.tool_spoken_of_in(own) or any(holds_quoted(own, name) for name in arguments.argument_names)
     failed = READ_FAILED.match(own) is not None and any(map(arguments.is_word_of_its_names, own_words(own, arguments)))
@@ -269,6 +271,13 @@ def own_words(text: str, arguments: ArgumentIndex) -> set[str]:
     for name in (arguments.written_name, arguments.tool_name):
         text = text.replace(name, " ") if len(name) > 1 else text
     return {word.casefold() for word in _WORD.findall(arguments.without_values(text, 1))}
+
+
+def _complains_twice(stripped: str) -> bool:
+    """Whether a few lines begin with a complaint, and one of those below opens with another."""
+    first, *below = stripped[: MAX_SENTENCE_LENGTH + 1].splitlines() or [""]
+    short = len(stripped) <= MAX_SENTENCE_LENGTH and len(first) <= _MAX_CLAUSE_LENGTH
+    return short and "clause" in forms_in(first) and any(forms_in(line) & {*_OPENINGS, "opens-loose"} for line in below)
 
 
 def _names_a_code(stripped: str, arguments: ArgumentIndex) -> bool:

@@ -117,3 +117,58 @@ def test_how_a_server_is_set_up_and_what_happens_in_it_is_not_the_models(text, f
 def test_what_was_fetched_in_vain_is_the_networks_only_where_nothing_else_is_told(text, outcome, reason):
     judged = _judge(_result(text))
     assert (judged.outcome, judged.reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"query": "lamp"}, "Error: fts5: missing row 12 from content table 'main'.'goods'"),
+        ({"query": "lamp"}, "Error: missing chunk number 0 for toast value 88 in pg_toast_7"),
+        ({"query": "lamp", "filter": "src/**/*.py"}, "Error: lookup failed: Not found: /srv/shop/.index/data/a1.bin"),
+    ],
+)
+def test_what_is_broken_or_missing_in_the_servers_own_store_is_the_servers_fault(arguments, text):
+    assert _judge(TextAnswer(text=text), _call("search", **arguments)).outcome == "inconclusive"
+
+
+def test_a_path_of_the_call_is_looked_for_also_below_the_servers_own_folders():
+    call = _call("open_sheet", path="goods/lamp.xlsx")
+    assert _judge(_result("Not found: /srv/shop/files/goods/lamp.xlsx"), call).outcome == "not_found"
+
+
+@pytest.mark.parametrize("tool", ["Write", "get_item", "send_message"])
+def test_a_user_who_does_not_want_a_call_is_told_of_in_any_length_and_of_any_tool(tool):
+    said = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected." + " Wait for the user." * 40
+    )
+    assert _judge(TextAnswer(text=said), _call(tool, content="a b c")).rule == "harness.not-permitted"
+
+
+def test_who_cancels_a_thing_for_a_user_has_done_it():
+    said = TextAnswer(text="Request cancelled by the user.")
+    assert _judge(said, _call("cancel_request", id="r7")).outcome == "success"
+
+
+def test_a_fetcher_that_complains_of_each_of_its_ways_brings_no_page():
+    said = "Browser not available and plain request failed.\n\nhttps://a.example/x\n⚠️ Fetch failed: no way left"
+    assert _judge(TextAnswer(text=said), _call("fetch_url", url="https://a.example/x")).outcome != "success"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'Connection' object has no attribute 'rows'",
+        "too many values to unpack (expected 2)",
+        "cannot access local variable 'rows' where it is not associated with a value",
+        "Server error '502 Bad Gateway' for url 'https://a.example/x'\nFor more information check: https://b.example",
+        "Connection error. Is the gateway running at http://localhost:9?",
+    ],
+)
+def test_an_exceptions_own_words_are_no_answer_whatever_the_tool_hands_out(text):
+    for tool in ("web.search", "ask_model", "get_item"):
+        assert _judge(TextAnswer(text=text), _call(tool, query="lamps")).outcome == "inconclusive"
+
+
+def test_a_forbidden_word_is_a_refusal_of_the_call_and_not_of_its_credentials():
+    forbidden = _judge(_result("Forbidden keyword detected: DROP"), _call("run_query", query="DROP TABLE a"))
+    assert (forbidden.outcome, _judge(_result("Forbidden: no token")).outcome) == ("invalid_arguments", "inconclusive")

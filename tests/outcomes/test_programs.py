@@ -32,6 +32,11 @@ def _judged(command: str, text: str, flag: bool | None = None, tool: str = "run_
         ("make report", "Exit code 127\nzsh: command not found: make"),
         ("python -m ruff check", "exit code: 1\n/usr/bin/python3: No module named ruff"),
         ("tree src", "Error: [Errno 2] No such file or directory: 'tree'"),
+        (
+            "tree src /s",
+            "'tree' is not recognized as an internal or external command,\noperable program or batch file.",
+        ),
+        ("which cargo || ls ~/.cargo/bin 2>/dev/null", "Exit code 2\ncargo not found"),
         ("npm test | head", "> cairn@1.0.0 test\n> vitest run\n\nsh: vitest: command not found"),
         ("uv run mypy a | tail -3", "Resolved 12 packages\nerror: Failed to spawn: `mypy`\n  Caused by: (os error 2)"),
         ("npm -v", "exit code: 1\nnpm.ps1 cannot be loaded\n+ CategoryInfo: SecurityError, PSSecurityException"),
@@ -58,6 +63,7 @@ def test_what_a_program_lacks_where_it_runs_is_not_the_models(command: str, text
         ("rg cairn", "Exit code 1\nsandbox: loopback: Operation not permitted", INVALID),
         ("pip list | grep -E '(a|b)'", "<returncode>1</returncode>\n<output>\n</output>", SUCCESS),
         ("mvn test; echo EXIT=$?", "rc=0\nBUILD FAILURE\nprocess ended, exit code: 1", SUCCESS),
+        ("which sheet; ./check", "Exit code 1\nSheet not found", NOT_FOUND),
         ("rm a", "rc=1\nrm: cannot remove 'a': No such file or directory", NOT_FOUND),
     ],
 )
@@ -211,3 +217,10 @@ def test_a_package_that_a_program_of_the_call_imports_is_the_environments_where_
     command: str, text: str, outcome: str
 ) -> None:
     assert _judged(command, text).outcome == outcome
+
+
+def test_words_that_describe_a_command_are_no_statement_of_a_database() -> None:
+    arguments = {"command": "createdb shop", "description": "Create the database from the dump"}
+    call = Call(position="s1c1", name="Bash", tool="Bash", arguments=arguments)
+    said = "Exit code 1\ncreatedb: error: connection to server at localhost failed: Connection refused"
+    assert judge_answer(call, TextAnswer(text=said), evidence="recorded").outcome == INCONCLUSIVE

@@ -464,3 +464,17 @@ def test_objects_one_below_the_other_are_a_batch():
     assert (
         _judge(failed + '\n{\n  "row": "row-8",\n  "values": [1]\n}', "get_rows", rows=["row-7"]).outcome == "success"
     )
+
+
+@pytest.mark.parametrize(
+    ("tool", "value", "outcome"),
+    [
+        ("get_sheet", {"found": False}, "not_found"),
+        ("get_sheet", {"found": False, "id": "7", "suggestion": "list them first"}, "not_found"),
+        ("get_sheet", {"found": False, "nearest": [{"id": 8, "title": "Totals"}]}, "success"),
+        ("search_sheets", {"found": False}, "success"),
+        ("check_sheet", {"found": False}, "success"),
+    ],
+)
+def test_what_is_got_by_its_name_and_is_not_there_is_not_found(tool, value, outcome):
+    assert _judge(value, tool).outcome == outcome
