@@ -312,7 +312,7 @@ _ERROR_WORD = (
     r"|(?-i:(?<=[a-z])(?:Error|Exception|Failure|Failed|Denied))(?![a-z])|错误|錯誤|失败|失敗|エラー|오류)"
 )
 _RESULT_WORD = r"(?:results?|outputs?|responses?|observations?|returned|结果|結果)"
-_FENCE = re.compile(r"\s*```[ \t]*\w{0,20}[ \t]*\r?\n(?=\s*[{\[\"])")
+_FENCE = re.compile(r"\s*```[ \t]*\w{0,20}[ \t]*\r?\n")
 _FENCE_END = re.compile(r"\r?\n[ \t]*```\s*\Z")
 _TAG = re.compile(r"\s*<(?P<name>[A-Za-z][\w.:-]{0,60})(?: [\w-]{1,30}=\"[^\"\n]{0,200}\"){0,8}>\s*")
 _TRAILING_TAG = re.compile(

@@ -42,6 +42,7 @@ from replay.outcomes.error_report import (
     report_of,
     report_of_rpc,
     stopped_in,
+    without_advice,
 )
 from replay.outcomes.json_fields import in_words, is_error_alone, is_nothing, scalars
 from replay.outcomes.literals import structure_in
@@ -222,6 +223,8 @@ class ParsedAnswer:
         self.text, self.tail = _ends([opened.only_label] if opened.only_label else pieces)
         if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
+        if len(self.text) <= MAX_REPORT_LENGTH and not runs_commands(self.arguments):
+            self.text = without_advice(self.text)
         self.has_media = opened.has_media
         self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else None
         self.body = _long_body(pieces, self.text) if self.body is None and len(self.text) > _MIN_CUT else self.body
@@ -229,12 +232,21 @@ class ParsedAnswer:
         if not pieces and self.structured is not None:
             self.body = self.structured
             self.text = json.dumps(self.structured, ensure_ascii=False, default=str)[:MAX_HEAD]
-        status = self.body if self.body is not None else self.structured
-        self.program_exit = program_exit(self.text, self.tail, status, self.arguments)
+        self.program_exit = self._exit_of_program()
         if self.program_exit is None and runs_commands(self.arguments):
             self.text, self.tail = without_prompt(self.text), without_prompt(self.tail)
         self.flagged = opened.flagged
         self.error = self._find_error(opened.marked)
+
+    def _exit_of_program(self) -> ProgramExit | None:
+        """How a program ended, also where its output is the one text of an object: `{"result": "... rc: 1"}`."""
+        status = self.body if self.body is not None else self.structured
+        if isinstance(status, dict) and runs_commands(self.arguments):
+            printed = read_json(status, self.arguments).words
+            ended = program_exit(*_ends([printed]), None, self.arguments) if printed is not None else None
+            if ended is not None:
+                return ended
+        return program_exit(self.text, self.tail, status, self.arguments)
 
     def _is_stored_envelope(self, closed: OpenedAnswer, opened: OpenedAnswer) -> bool:
         """Whether what looks like an envelope of an error is the text that the tool was to hand out."""

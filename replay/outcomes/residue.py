@@ -420,7 +420,7 @@ def _sole_message(body: JsonObject, arguments: ArgumentIndex) -> str | None:
 
 def is_sentence_alone(value: Any) -> bool:
     """Whether all that an object or a list has is one text of some words: `{"note": "we have none of these"}`."""
-    parts = list(value.values()) if isinstance(value, dict) else value
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
     return len(parts) == 1 and isinstance(parts[0], str) and len(parts[0].split()) > 2
 
 

@@ -85,6 +85,7 @@ _HEADING = re.compile(
     r"|(?:#{1,4} (?:[\w-]{1,30} ){0,3}(?:result|error|output|response|錯誤|错误)s?[ \t]*\n{1,9})+"
     r"|(?:(?:wall time|elapsed|duration):? [\d.]+ ?\w+|(?:execution )?result of \[?\w+\]?:|contents of \S+:)\s*\n"
     r"|(?:```\w*\n)|<(?:tool_(?:use_)?)?error>\s*"
+    r"|[^\n]{1,120}(?:\.{3}|…)[ \t]*\n"
     r"|\[(?:stderr|err)\]:? |(?:\[[a-z][\w ]{1,40}: [^\]\n]{1,300}\]\s*\n)+"
     r"|(?:note|warning): (?=(?:could not|cannot|unable to|failed to) \w+ (?:\w+ ){0,2}['\"`])",
     re.IGNORECASE,

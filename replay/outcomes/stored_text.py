@@ -49,7 +49,7 @@ def is_stored_text(text: str, said: frozenset[str], arguments: ArgumentIndex) ->
     A server that reports a failure names what failed: an argument or its value, or the tool. Content names its own
     things: other paths, several lines, the line break that ends a file.
     """
-    if _names_the_call(text, arguments) or ("opens-sdk" in said and not text.endswith("\n")):
+    if _names_the_call(text, arguments) or "opens-sdk" in said:
         return False
     if "\n" not in text and (READ_FAILED.match(text) or causes_said(text[:MAX_LOOK]) & _OF_NO_CONTENT):
         return False
@@ -62,7 +62,7 @@ def is_stored_json(text: str, message: str, arguments: ArgumentIndex) -> bool:
     """Whether an error-shaped JSON body of a tool that returns content is that content."""
     if _names_the_call(message, arguments):
         return False
-    return text.endswith("\n") or any(_DATA_FILE.search(value) for value in arguments.texts)
+    return any(_DATA_FILE.search(value) for value in arguments.texts)
 
 
 def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
@@ -70,7 +70,7 @@ def is_stored_label(text: str, message: str, arguments: ArgumentIndex) -> bool:
     if _names_the_call(message, arguments):
         return False
     several_lines = text.strip("\n").count("\n") > 1
-    return bool(PATH.search(message)) or text.endswith("\n") or several_lines
+    return bool(PATH.search(message)) or several_lines
 
 
 def _names_the_call(text: str, arguments: ArgumentIndex) -> bool:

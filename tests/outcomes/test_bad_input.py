@@ -53,3 +53,11 @@ def test_a_batch_of_a_hundred_thousand_items_says_how_many_failed_in_few_words()
     assert len(failed.message) < 1000
     some = _judged("[" + ",".join(['{"id": 1, "name": "lamp"}', *[row] * 1500]) + "]", call=call)
     assert (some.outcome, "partial" in some.findings) == ("success", True)
+
+
+@pytest.mark.parametrize("value", [7, -1.5e300, True, "a b c", 10**400], ids=type)
+@pytest.mark.parametrize("said", [(), ({"type": "text", "text": "7"},)], ids=len)
+def test_a_bare_value_is_an_answer_like_any_other(value: object, said: tuple[dict[str, str], ...]) -> None:
+    call = Call(position="s1c1", name="get_item", tool="get_item", arguments={"id": 7})
+    answer = ToolResult(content=said, structured=value, is_error=False)
+    assert judge_answer(call, answer, evidence="recorded").outcome == "success"

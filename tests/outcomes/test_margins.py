@@ -1,0 +1,60 @@
+"""What a host, a writer or a program puts around a failure leaves it one, and around a success likewise."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from replay.outcomes import judge_answer
+from replay.records import Call, TextAnswer
+
+MARGINS = {
+    "a note below": "{}\n\nNote: The user's next message may hold a correction. Pay attention to it.",
+    "several": "{}\n\nTip: list them first.\n\nFor more information see https://a.example/help",
+    "a line of the harness": "{}\n[attempt: 2]",
+    "a stack": "{}\n    at run (/srv/app/index.js:10:5)\n    at async main (/srv/app/index.js:90:3)",
+    "what is about to be done": "Asking the backend...\n{}",
+    "a fence": "```text\n{}\n```",
+}
+FAILURES = [
+    ("No lot with id 7", "not_found"),
+    ("Failed to book: the lot is locked by another session", None),
+    ('{"status": 404, "message": "no such lot"}', "not_found"),
+    ('{"error": "quantity must be positive"}', "invalid_arguments"),
+    ("Missing required parameter: lot", "invalid_arguments"),
+    ("Service unavailable: the backend did not answer", "inconclusive"),
+]
+SUCCESSES = [
+    "Booked lot 7.",
+    '{"lot": 7, "state": "free", "places": 4}',
+    "Lot 7 is free: four places, two of them covered.",
+]
+
+
+def _outcome(text, tool="book_lot", **arguments):
+    call = Call(position="s1c1", name=tool, tool=tool, arguments=arguments or {"lot": 7})
+    return judge_answer(call, TextAnswer(text=text), evidence="recorded", listed=False).outcome
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize(("text", "outcome"), FAILURES)
+def test_a_failure_is_one_with_any_margin(text: str, outcome: str | None, margin: str) -> None:
+    judged = _outcome(MARGINS[margin].replace("{}", text))
+    assert judged != "success"
+    assert outcome in (None, judged)
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("text", SUCCESSES)
+def test_a_success_is_one_with_any_margin(text: str, margin: str) -> None:
+    assert _outcome(MARGINS[margin].replace("{}", text)) == "success"
+
+
+def test_a_programs_status_is_read_where_its_output_is_wrapped_in_an_object() -> None:
+    printed = "cat: a.txt: No such file or directory\n\nCommand completed with return code: 1"
+    assert _outcome(json.dumps({"result": printed}), "run_command", command="cat a.txt") == "not_found"
+
+
+def test_advice_alone_is_the_answer() -> None:
+    assert _outcome("Try the lots by the river.\n\nSee also lot 9.", "advise", topic="lots") == "success"
