@@ -19,7 +19,7 @@ from anyio.lowlevel import checkpoint
 from replay.errors import FormatError, ReplayError
 from replay.formats.results_file import ResultsFile, looking_through
 from replay.interpreter import Fleet, Interpreter, ServerEvent
-from replay.interpreter.processes import modules_not_collected, spare_descriptors
+from replay.interpreter.processes import spare_descriptors
 from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
 from replay.replayer.journal import NothingKept, RunCheckpoint, TrialCheckpoint
@@ -85,7 +85,7 @@ class Here:
 
     async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
         """Read one file after the other, and judge each trajectory of it; a file is read once."""
-        with interruptible_at_once(), modules_not_collected(), redacting(judging.run.redactor):
+        with interruptible_at_once(), redacting(judging.run.redactor):
             for source in sources:
                 try:
                     file = await _opened(source)
