@@ -44,7 +44,7 @@ class ServerHistory:
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
         self.login: object | None = None
-        """How the server is logged in to, where it wants that; see `transports.login_of`."""
+        """How the server is logged in to, where it wants that; see `oauth.login_of`."""
         self.tools_complete = True
         """Whether the list of its tools was read to its end, and has not changed since."""
         self.wants_initialize = False

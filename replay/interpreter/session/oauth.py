@@ -11,6 +11,7 @@ import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,6 +25,10 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from pydantic import AnyUrl
 
 from replay.interpreter.config.specs import AuthSpec
+from replay.interpreter.session.handshake import ServerHistory, negotiate
+from replay.interpreter.session.http_channels import remote_channel
+from replay.interpreter.session.json_rpc import JsonRpcClient
+from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.token_store import FileTokenStorage
 from replay.interpreter.workspace import task_group
 from replay.safety.text import one_line
@@ -35,6 +40,8 @@ _LONG_AGO: Final = 1.0
 _NO_REDIRECT: Final = "http://127.0.0.1/callback"
 PATH: Final = "/callback"
 _MAX_REQUEST_BYTES: Final = 65_536
+MAX_SECONDS: Final = 300.0
+"""How long the user has in the browser."""
 _PAGE: Final = "<!doctype html><title>replay</title><p>{text} You can close this page and go back to the terminal.</p>"
 
 
@@ -102,7 +109,7 @@ def _is_refusal(response: httpx2.Response) -> bool:
 
 def stored_login(name: str, url: str, auth: AuthSpec) -> OAuthLogin:
     """A login that asks no person: by a secret, or by what `replay servers login` kept."""
-    storage = storage_of(name, url, auth)
+    storage = FileTokenStorage(name, url, auth)
     if auth.grant == "client_credentials":
         provider = _by_secret(url, auth, storage)
         needs_person = None
@@ -111,36 +118,6 @@ def stored_login(name: str, url: str, auth: AuthSpec) -> OAuthLogin:
         needs_person = f'it needs a login in the browser; run "replay servers login {name}" once, then try again'
     storage.restore(provider.context)
     return OAuthLogin(provider, needs_person=needs_person)
-
-
-def interactive_login(
-    name: str,
-    url: str,
-    auth: AuthSpec,
-    *,
-    redirect_uri: str,
-    show: Callable[[str], Awaitable[None]],
-    wait: Callable[[], Awaitable[AuthorizationCodeResult]],
-) -> OAuthLogin:
-    """A login by the browser (authorization code with PKCE).
-
-    Args:
-        name: the server's name in the fleet file.
-        url: its address.
-        auth: what the fleet file says of it.
-        redirect_uri: where the browser is sent back to.
-        show: gets the address that the user must open.
-        wait: returns what the browser brought.
-    """
-    storage = storage_of(name, url, auth)
-    provider = _by_browser(url, auth, storage, redirect_uri, show, wait)
-    storage.restore(provider.context)
-    return OAuthLogin(provider, needs_person=None)
-
-
-def storage_of(name: str, url: str, auth: AuthSpec) -> FileTokenStorage:
-    """Where the tokens for a server are kept."""
-    return FileTokenStorage(name, url, auth.grant, auth.client_id)
 
 
 def _by_secret(url: str, auth: AuthSpec, storage: FileTokenStorage) -> OAuthClientProvider:
@@ -248,3 +225,60 @@ def _response(status: str, page: str) -> bytes:
     body = page.encode()
     head = f"HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {len(body)}\r\n"
     return f"{head}connection: close\r\n\r\n".encode() + body
+
+
+def login_of(launch: Launch, history: ServerHistory) -> OAuthLogin | None:
+    """The login of a server that wants one; all its connections share it, so that a token is renewed once."""
+    if launch.auth is None or launch.url is None:
+        return None
+    if not isinstance(history.login, OAuthLogin):
+        history.login = stored_login(launch.name, launch.url, launch.auth)
+    return history.login
+
+
+async def log_in(launch: Launch, show: Callable[[str], None]) -> Path:
+    """Log in to a server anew; what was kept of an earlier login is forgotten.
+
+    Args:
+        launch: the server, which has a URL and a login.
+        show: gets the address that the user must open in a browser on this machine.
+
+    Returns:
+        The file that the tokens are kept in.
+
+    Raises:
+        CannotStartError: the login failed; says why.
+    """
+    auth = launch.auth
+    assert launch.url is not None
+    assert auth is not None
+    storage = FileTokenStorage(launch.name, launch.url, auth)
+    storage.forget()
+
+    async def show_address(address: str) -> None:
+        show(address)
+
+    try:
+        async with browser_callback(auth.redirect_port) as callback:
+            provider = _by_browser(launch.url, auth, storage, callback.url, show_address, callback.result)
+            storage.restore(provider.context)
+            login = OAuthLogin(provider, needs_person=None)
+            with anyio.fail_after(MAX_SECONDS):
+                await _introduce(launch, login)
+    except TimeoutError:
+        raise CannotStartError(f"nobody logged in within {MAX_SECONDS:g} s") from None
+    except OSError as problem:
+        raise CannotStartError(f"the browser cannot come back to this machine: {problem}") from None
+    if not login.has_token:
+        raise CannotStartError("the server asked for no login")
+    return storage.path
+
+
+async def _introduce(launch: Launch, login: httpx2.Auth) -> None:
+    """Say hello to the server, which is refused without a token."""
+    history = ServerHistory()
+    history.wants_initialize = True  # a probe would be given up long before somebody has typed a password
+    async with remote_channel(launch, login) as channel, task_group() as tasks:
+        client = JsonRpcClient(channel, history.note)
+        tasks.start_soon(client.run)
+        await negotiate(client, history)

@@ -186,7 +186,8 @@ async def _channel(launch: Launch, log: Path, redactor: Redactor, history: Serve
         async with running(launch, log, redactor) as process:
             yield StdioChannel(process)
     else:
-        from replay.interpreter.session.remote import login_of, remote_channel
+        from replay.interpreter.session.http_channels import remote_channel
+        from replay.interpreter.session.oauth import login_of
 
         if launch.transport == "sse":
             history.wants_initialize = True  # the transport is older than the question for versions

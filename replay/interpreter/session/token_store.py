@@ -16,6 +16,7 @@ from mcp.client.auth.oauth2 import OAuthContext
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken
 from pydantic import ValidationError
 
+from replay.interpreter.config.specs import AuthSpec
 from replay.records import JsonObject
 
 _Model = TypeVar("_Model", OAuthToken, OAuthClientInformationFull, OAuthMetadata)
@@ -35,16 +36,15 @@ class FileTokenStorage:
     process, and would then send the user to the browser although it holds a refresh token.
     """
 
-    def __init__(self, name: str, url: str, grant: str, client_id: str | None) -> None:
+    def __init__(self, name: str, url: str, auth: AuthSpec) -> None:
         """Name the file.
 
         Args:
             name: the server's name in the fleet file.
             url: the server's address; a token is for it alone.
-            grant: how the token was got.
-            client_id: the client that it was given to, where the fleet file names one.
+            auth: what the fleet file says of it; a token is also for its grant and its client alone.
         """
-        key = hashlib.sha256(json.dumps([url, grant, client_id]).encode()).hexdigest()[:16]
+        key = hashlib.sha256(json.dumps([url, auth.grant, auth.client_id]).encode()).hexdigest()[:16]
         self.path = token_directory() / f"{_UNSAFE_IN_FILE_NAME.sub('_', name)[:60]}-{key}.json"
         self.context: OAuthContext | None = None
         """The login that uses this storage."""
