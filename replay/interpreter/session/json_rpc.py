@@ -2,8 +2,7 @@
 
 The SDK's session parses every answer into its models and rejects what breaks the specification; a replay must see
 what the server really sent. Its `JSONRPCDispatcher.send_raw_request` gives raw results, but loses an error whose code
-is not a number or that comes without an id, and takes about twice as long for a call to a fast server over stdio:
-0.34 ms where this takes 0.18 ms (mean of four runs of 2000 calls each, by turns).
+is not a number or that comes without an id.
 """
 
 from __future__ import annotations
