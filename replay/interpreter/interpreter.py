@@ -20,7 +20,6 @@ from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet, VariableScope
-from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.confinement import caches_of, can_confine, first_path_below, first_path_outside
 from replay.interpreter.owned_directory import remove_abandoned
 from replay.interpreter.processes import ProcessGuard
@@ -157,9 +156,19 @@ class Interpreter:
                     await all_at_once(supervisor.stop for supervisor in sandbox.own())
 
     def may_issue(self, server: str, tool: Tool | None, allowed: Collection[str]) -> bool:
-        """Whether a call to this tool may be re-issued under the fleet's effects policy."""
+        """Whether a call may be re-issued under the fleet's effects policy.
+
+        The specification's default for an unannotated tool is destructive, and so is ours.
+
+        Args:
+            server: its name in the fleet.
+            tool: the tool as it describes itself; None where the server lists no such tool.
+            allowed: servers that the user allowed on the command line.
+        """
         spec = self.fleet.servers.get(server)
-        return spec is not None and may_issue(server, spec, tool, allowed)
+        if spec is None:
+            return False
+        return server in allowed or spec.effects in {"sandboxed", "all"} or (tool is not None and tool.read_only)
 
     async def _shared_workspace(self) -> Workspace | None:
         """The one workspace of all shared servers that ask for one, or may write to nothing else."""
@@ -348,20 +357,6 @@ class Sandbox:
         if server not in self._own:
             self._own[server] = self._make_own(server)
         return self._own[server]
-
-
-def may_issue(name: str, spec: ServerSpec, tool: Tool | None, allowed: Collection[str]) -> bool:
-    """Whether a call may be re-issued.
-
-    The specification's default for an unannotated tool is destructive, and so is ours.
-
-    Args:
-        name: the server.
-        spec: what the fleet file says of it.
-        tool: the tool as it describes itself; None where the server lists no such tool.
-        allowed: servers that the user allowed on the command line.
-    """
-    return name in allowed or spec.effects in {"sandboxed", "all"} or (tool is not None and tool.read_only)
 
 
 def _file_name_part(text: str) -> str:

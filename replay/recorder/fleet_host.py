@@ -20,8 +20,8 @@ from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.interpreter import Interpreter, Sandbox
 from replay.interpreter.session.supervisor import ServerEvent
 from replay.recorder.assembly import to_response
-from replay.recorder.fleet_server import FleetServer, ServerTool
-from replay.recorder.http_server import Access, HttpSessionResolver, listen, serve
+from replay.recorder.fleet_server import FleetServer, FleetSession, ServerTool
+from replay.recorder.http_server import Access, HttpSessionResolver, listen, print_address, serve
 from replay.recorder.recording import Recording, RecordingInfo, print_notice
 from replay.recorder.recording_store import RecordingStore
 from replay.records import Answer, JsonObject, Server, TransportFault
@@ -32,7 +32,7 @@ _LAST_LINES: Final = 6
 """What is shown of what a server wrote that did not start; its log goes with the recorder."""
 
 
-class RecordingSession:
+class RecordingSession(FleetSession):
     """Records the calls of one client, and sends them on."""
 
     def __init__(self, recording: Recording) -> None:
@@ -166,7 +166,7 @@ class FleetHost:
             interpreter, tasks = await self._enter(stack)
             sessions = SessionManager(self._store, interpreter, tasks)
             session = sessions.begin()
-            fleet_server = FleetServer(interpreter, lambda ctx: session)
+            fleet_server = FleetServer(lambda: interpreter.servers, lambda ctx: session)
             tasks.start_soon(self._start, interpreter, fleet_server)
             await fleet_server.serve_stdio(tasks)
             sessions.end(session)
@@ -178,15 +178,12 @@ class FleetHost:
         async with AsyncExitStack() as stack:
             interpreter, tasks = await self._enter(stack)
             resolver = HttpSessionResolver(SessionManager(self._store, interpreter, tasks))
-            fleet_server = FleetServer(interpreter, resolver.session_of)
+            fleet_server = FleetServer(lambda: interpreter.servers, resolver.session_of)
             await self._start(interpreter, fleet_server)
-            print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
+            print_address(listener, access)
             if access.token is None:
                 print_notice("without authentication: every program on this machine may call the tools of the fleet")
-            else:
-                print_notice(f"to those who send the header Authorization: Bearer {access.token}")
             await serve(fleet_server.server, resolver, listener, access)
-            resolver.close()
             tasks.cancel_scope.cancel()
         return 0
 

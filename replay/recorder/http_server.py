@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replay.errors import UsageError
 from replay.recorder.fleet_server import FleetSession, stop_on_signal
+from replay.recorder.recording import print_notice
 
 LOOPBACK: Final = "127.0.0.1"
 _SESSION_HEADER: Final = "mcp-session-id"
@@ -83,7 +84,7 @@ class HttpSessionResolver:
             self._sessions.end(session)
 
     def close(self) -> None:
-        """No more requests will come."""
+        """End all sessions: no more requests will come."""
         for session in dict.fromkeys(self._sessions_by_key.values()):
             self._sessions.end(session)
         self._sessions_by_key.clear()
@@ -129,8 +130,16 @@ def is_loopback(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
+def print_address(listener: socket.socket, access: Access) -> None:
+    """Tell the user where clients find the fleet, and what they must send."""
+    host, port = listener.getsockname()
+    print_notice(f"serving on http://{host}:{port}/mcp")
+    if access.token is not None:
+        print_notice(f"to those who send the header Authorization: Bearer {access.token}")
+
+
 async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener: socket.socket, access: Access) -> None:
-    """Serve until a signal to stop arrives."""
+    """Serve until a signal to stop arrives, and end all sessions."""
     port = listener.getsockname()[1]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=is_loopback(listener),  # elsewhere the token keeps web pages out
@@ -151,6 +160,7 @@ async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener:
         tasks.start_soon(stop_on_signal, partial(setattr, uvicorn_server, "should_exit", True))
         await uvicorn_server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
+    resolver.close()
 
 
 class TokenMiddleware:
