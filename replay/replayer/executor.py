@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Protocol
 
 import anyio
-from anyio.lowlevel import checkpoint
+from anyio import lowlevel
 
 from replay.errors import FormatError, ReplayError
 from replay.formats.results_file import ResultsFile, looking_through
@@ -22,7 +22,7 @@ from replay.interpreter import Fleet, Interpreter, ServerEvent
 from replay.interpreter.processes import spare_descriptors
 from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
-from replay.replayer.journal import NothingKept, RunCheckpoint, TrialCheckpoint
+from replay.replayer.journal import Checkpoint, RunCheckpoint
 from replay.replayer.judging import Judging, Source
 from replay.replayer.plan import Options, Piece, Progress, readable
 from replay.replayer.trajectory import replay_trials
@@ -131,7 +131,7 @@ async def _opened(source: Source) -> ResultsFile:
         except StopIteration as end:
             file: ResultsFile = end.value
             return file
-        await checkpoint()
+        await lowlevel.checkpoint()
 
 
 async def replay_here(judging: Judging, pieces: Iterator[Piece], earlier: int) -> None:
@@ -146,22 +146,21 @@ async def replay_here(judging: Judging, pieces: Iterator[Piece], earlier: int) -
     for piece in pieces:
         try:
             trajectory = context.as_named_here(piece.trajectory)
-            first = _checkpoint_of(judging, piece, trajectory, earlier)
-            both = (first, TrialCheckpoint(first))
-            replayed, results = await replay_trials(trajectory, context, options, both, progress.count)
-            progress.not_repeated += len(first.not_repeated)
-            judging.keep(piece, replayed, results, first.saved)
+            checkpoint = _checkpoint_of(judging, piece, trajectory, earlier)
+            replayed, results = await replay_trials(trajectory, context, options, checkpoint, progress.count)
+            progress.not_repeated += len(checkpoint.not_repeated)
+            judging.keep(piece, replayed, results, checkpoint.saved)
         except Exception as problem:
             if ends_the_run(problem):
                 raise
             judging.give_up(piece, problem)
-        await checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
+        await lowlevel.checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
 
 
-def _checkpoint_of(judging: Judging, piece: Piece, trajectory: Trajectory, earlier: int) -> RunCheckpoint | NothingKept:
+def _checkpoint_of(judging: Judging, piece: Piece, trajectory: Trajectory, earlier: int) -> Checkpoint:
     """What survives a crash of a trajectory's replay: nothing, where it is judged by stored answers."""
     if piece.state is None:
-        return NothingKept()
+        return Checkpoint()
     origin, inputs = Origin.of(piece.file, trajectory), judging.context.input_calls
     return RunCheckpoint(judging.run, piece.state, trajectory, origin=origin, inputs=inputs, earlier=earlier)
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from replay.errors import FormatError
 from replay.formats import look_through
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
-from replay.records import Answer, CallResult, Server, Trajectory
+from replay.records import Answer, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
-from replay.replayer.journal import Checkpoint, InputCalls, NothingKept, TrialCheckpoint
+from replay.replayer.journal import Checkpoint, InputCalls
 from replay.replayer.messages import (
     Claim,
     FilePart,
@@ -103,30 +103,27 @@ command: Final = CommandLink()
 """Of this process."""
 
 
-class RemoteCheckpoint:
+class RemoteCheckpoint(Checkpoint):
     """The memory of a replay on a worker: a call with effects is sent when the command has noted it, and not before.
+
+    What has no effects may be sent again, so that a worker keeps no verdicts.
 
     Args:
         lease: of the trajectory.
     """
 
     def __init__(self, lease: Lease) -> None:
-        self._lease = lease
-        self.results: Mapping[str, CallResult] = lease.results
+        super().__init__()
+        self._lease, self.results = lease, lease.results
         self._owner = secrets.token_hex(8)
-        self._sent: dict[EffectKey, SentCall] = {}
-        self.not_repeated: set[EffectKey] = set()
-        """Calls that were sent before this execution."""
-        self.answers: dict[EffectKey, SentCall] = {}
-        """What those got that this execution sent."""
 
-    def sent_before(self, key: EffectKey) -> SentCall | None:
-        """What is known of a call with effects that was sent; None where it was not."""
-        if key in self._lease.sent:
-            if self._lease.sent[key].is_placed:
-                self.not_repeated.add(key)
-            return self._lease.sent[key]
-        return self._sent.get(key)
+    @property
+    def answers(self) -> tuple[tuple[EffectKey, SentCall], ...]:
+        """What the calls got that this execution sent."""
+        return tuple((key, sent) for key, sent in self._sent.items() if key not in self.not_repeated)
+
+    def _found(self, key: EffectKey) -> SentCall | None:
+        return self._lease.sent.get(key)
 
     async def before_send(self, key: EffectKey) -> None:
         """Have the command note, for good, that the call is about to be sent.
@@ -140,11 +137,8 @@ class RemoteCheckpoint:
 
     def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Tell the command at once what the call got."""
-        self._sent[key] = self.answers[key] = SentCall(answer, stderr)
+        self._sent[key] = SentCall(answer, stderr)
         command.tell("answer", (self._lease.row, key, self._sent[key]))
-
-    def keep(self, result: CallResult) -> None:
-        """A worker keeps nothing: what has no effects may be sent again."""
 
 
 def stored_answer(key: str) -> Answer | None:
@@ -214,7 +208,7 @@ class RunOnWorker:
         checkpoint = RemoteCheckpoint(lease)
         rows = self._portal.call(self._judged, trajectory, checkpoint, lease)
         lacking = tuple(self._means.context.registry.unavailable)
-        return Replayed(rows, len(checkpoint.not_repeated), tuple(checkpoint.answers.items()), lacking)
+        return Replayed(rows, len(checkpoint.not_repeated), checkpoint.answers, lacking)
 
     def judge(self, part: FilePart) -> JudgedRows:
         """Read a file and judge it by stored and recorded answers; gives what was not sent before."""
@@ -235,7 +229,7 @@ class RunOnWorker:
         for number, trajectory in enumerate(islice(file.trajectories(), limit)):
             if number % part.parts != part.part or number in part.done:
                 continue
-            rows.append((number, self._portal.call(self._judged, trajectory, NothingKept(), None)))
+            rows.append((number, self._portal.call(self._judged, trajectory, Checkpoint(), None)))
             calls += sum(len(step.calls) for step in trajectory.steps)
             if calls >= _CALLS_A_MESSAGE or part.one_by_one:
                 command.tell("rows", JudgedRows(command.worker_name, file.summary, tuple(rows)))
@@ -244,13 +238,12 @@ class RunOnWorker:
 
     async def _judged(self, original: Trajectory, checkpoint: Checkpoint, lease: Lease | None) -> ShippedRows:
         means, options = self._means, self.settings.options
-        later = TrialCheckpoint(checkpoint) if lease is not None else checkpoint
         with CancelScope() as scope, redacting(means.redactor):
             self._scopes.add(scope)
             try:
                 trajectory = means.context.as_named_here(original)
                 replayed, results = await replay_trials(
-                    trajectory, means.context, options, (checkpoint, later), lambda: self._count(lease)
+                    trajectory, means.context, options, checkpoint, lambda: self._count(lease)
                 )
                 return means.rows.rows(original, self.settings.policy, replayed, results, means.keep_findings)
             finally:
