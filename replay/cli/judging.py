@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.replayer.cassette import Cassette
-    from replay.replayer.judging import Source
-    from replay.replayer.plan import Options, Progress
+    from replay.replayer.plan import Options, Progress, Source
     from replay.replayer.pool import Pool, WorkerLocation
     from replay.runfile import Run
 

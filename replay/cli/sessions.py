@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from replay.errors import FormatError
     from replay.formats.results_file import FileSummary, UnopenedFile
     from replay.formats.session_folders import SessionFolder
-    from replay.replayer.judging import Source
+    from replay.replayer.plan import Source
     from replay.runfile import Run
 
 EXAMPLES = """\b

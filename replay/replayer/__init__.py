@@ -10,7 +10,7 @@ from replay.replayer.backends import (
 )
 from replay.replayer.journal import Checkpoint, InputCalls
 from replay.replayer.plan import ReplayContext
-from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
+from replay.replayer.recorded_names import servers_named, with_fleet_dispatchers, with_fleet_names
 from replay.replayer.trajectory import TrajectoryReplayer, merge_trials, replay_trials
 
 __all__ = [

@@ -17,11 +17,14 @@ from replay.records import Answer, FleetFacts, Server
 from replay.replayer.backends import StoredBackend
 from replay.replayer.executor import Executor, Here, servers_here
 from replay.replayer.journal import InputCalls
-from replay.replayer.judging import FileListener, Judging, NoListener, Source
 from replay.replayer.plan import (
+    FileListener,
+    Judging,
+    NoListener,
     Options,
     Progress,
     ReplayContext,
+    Source,
     facts_of,
     policy_of,
     registry_of,

@@ -23,8 +23,7 @@ from replay.interpreter.processes import spare_descriptors
 from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
 from replay.replayer.journal import Checkpoint, RunCheckpoint
-from replay.replayer.judging import Judging, Source
-from replay.replayer.plan import Options, Piece, Progress, readable
+from replay.replayer.plan import Judging, Options, Piece, Progress, Source, readable
 from replay.replayer.trajectory import replay_trials
 from replay.runfile.effects_journal import Origin
 from replay.safety.redaction import redacting

@@ -8,7 +8,7 @@ from pathlib import Path
 from replay.formats.results_file import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
-from replay.replayer.recorded_servers import with_fleet_names
+from replay.replayer.recorded_names import with_fleet_names
 from replay.runfile.effects_journal import EffectKey, Origin, SentCall, effect_keys, is_there
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState

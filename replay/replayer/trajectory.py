@@ -38,7 +38,7 @@ from replay.records import (
 from replay.replayer.backends import BackendSession, ToolRequest, answer_key, next_state
 from replay.replayer.journal import Checkpoint, keys_of
 from replay.replayer.plan import Options, ReplayContext
-from replay.replayer.recorded_servers import servers_named
+from replay.replayer.recorded_names import servers_named
 from replay.replayer.verdict import (
     ALIKE,
     HARMLESS,

@@ -20,8 +20,7 @@ from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.formats.sources import InputFile
 from replay.interpreter import Fleet
 from replay.records import digest
-from replay.replayer.judging import FileListener, Source
-from replay.replayer.plan import Options, policy_of, stored_facts
+from replay.replayer.plan import FileListener, Options, Source, policy_of, stored_facts
 from replay.runfile import Run
 from replay.runfile.judged_files import JudgedFile, digest_of_knowledge, judged_file, keep_judged_file
 

@@ -17,7 +17,6 @@ from replay.records import Answer, FleetFacts, Server, Trajectory
 from replay.replayer import worker as on_worker
 from replay.replayer.backends import AnswerBackend, StoredBackend
 from replay.replayer.journal import keys_of
-from replay.replayer.judging import Judging, Source
 from replay.replayer.messages import (
     FilePart,
     Finder,
@@ -28,12 +27,12 @@ from replay.replayer.messages import (
     Replayed,
     Settings,
     WorkerReport,
+    WorkerRequests,
     sendable,
 )
-from replay.replayer.plan import Options, Piece, Progress, rules_of
+from replay.replayer.plan import Judging, Options, Piece, Progress, Source, rules_of
 from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLostError
-from replay.replayer.recorded_servers import servers_named
-from replay.replayer.worker_requests import WorkerRequests
+from replay.replayer.recorded_names import servers_named
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import EffectKey, Origin, SentCall, absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows, reserve_rows, write_shipped_rows
