@@ -24,6 +24,7 @@ from replay.runfile import Run, TrajectoryState
 from replay.runfile.repeated_calls import keep_session_calls
 
 Source = ResultsFile | UnopenedFile
+"""A file to judge, looked through already or not."""
 
 _UNKEPT = (ValueError, TypeError, RecursionError)
 """What a trajectory raises that cannot be written."""
@@ -236,6 +237,11 @@ def readable(file: ResultsFile, options: Options, progress: Progress) -> Iterato
 def count_calls(file: ResultsFile | FileSummary, options: Options) -> int:
     """The calls of a file that are to be judged."""
     return sum(islice(file.call_counts, options.limit))
+
+
+def unopened(source: Source) -> UnopenedFile:
+    """The file as it was before it was looked through."""
+    return source.source if isinstance(source, ResultsFile) else source
 
 
 class FileListener(Protocol):

@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +28,6 @@ from replay.replayer.journal import Checkpoint, InputCalls
 from replay.replayer.messages import (
     Claim,
     FilePart,
-    Finder,
     JudgedRows,
     Lease,
     LeaseLostError,
@@ -150,22 +148,6 @@ def stored_answer(key: str) -> Answer | None:
 # --- judging
 
 
-@dataclass(frozen=True)
-class _Means:
-    """What trajectories are judged with."""
-
-    context: ReplayContext
-    rows: RowMaker
-    finder: Finder | None
-    redactor: Redactor
-
-    def keep_findings(self, row: int) -> None:
-        """Find what a trajectory shows; where that fails, the command tries it."""
-        with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            if self.finder is not None:
-                self.finder.keep(row)
-
-
 class RunOnWorker:
     """Judges the trajectories of one run in this process, in an event loop of its own.
 
@@ -182,7 +164,7 @@ class RunOnWorker:
         self._scopes: set[CancelScope] = set()
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
-            self._means = self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
+            self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
         except BaseException:
             self._stack.close()
             raise
@@ -199,7 +181,7 @@ class RunOnWorker:
     @property
     def report(self) -> WorkerReport:
         """The servers, as this worker has them."""
-        context = self._means.context
+        context = self._context
         notes = tuple(f"{who}: {note}" for note, who in getattr(context.backend, "notes", {}).items())
         return WorkerReport(command.worker_name, tuple(context.registry.servers.values()), notes)
 
@@ -207,7 +189,7 @@ class RunOnWorker:
         """Replay a trajectory on the servers of this worker."""
         checkpoint = RemoteCheckpoint(lease)
         rows = self._portal.call(self._judged, trajectory, checkpoint, lease)
-        lacking = tuple(self._means.context.registry.unavailable)
+        lacking = tuple(self._context.registry.unavailable)
         return Replayed(rows, len(checkpoint.not_repeated), checkpoint.answers, lacking)
 
     def judge(self, part: FilePart) -> JudgedRows:
@@ -237,15 +219,15 @@ class RunOnWorker:
         return JudgedRows(command.worker_name, file.summary, tuple(rows))
 
     async def _judged(self, original: Trajectory, checkpoint: Checkpoint, lease: Lease | None) -> ShippedRows:
-        means, options = self._means, self.settings.options
-        with CancelScope() as scope, redacting(means.redactor):
+        context, settings = self._context, self.settings
+        with CancelScope() as scope, redacting(self._redactor):
             self._scopes.add(scope)
             try:
-                trajectory = means.context.as_named_here(original)
+                trajectory = context.as_named_here(original)
                 replayed, results = await replay_trials(
-                    trajectory, means.context, options, checkpoint, lambda: self._count(lease)
+                    trajectory, context, settings.options, checkpoint, lambda: self._count(lease)
                 )
-                return means.rows.rows(original, self.settings.policy, replayed, results, means.keep_findings)
+                return self._rows.rows(original, settings.policy, replayed, results, self._keep_findings)
             finally:
                 self._scopes.discard(scope)
         raise LeaseLostError("the run was ended")
@@ -261,11 +243,13 @@ class RunOnWorker:
             self._uncounted, self._told = 0, now
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[_Means]:
+    async def _opened(self) -> AsyncIterator[None]:
+        """Have what trajectories are judged with, as long as the block lasts."""
         settings = self.settings
         if settings.fleet is None:
             backend = StoredBackend(stored_answer if settings.stored_answers else {}, settings.facts)
-            yield self._means_of(backend, settings.registry or Registry(), Redactor(settings.secrets))
+            self._judge_with(backend, settings.registry or Registry(), Redactor(settings.secrets))
+            yield
             return
         fleet = Fleet.model_validate(dict(settings.fleet))
         redactor = Redactor(dict.fromkeys((*settings.secrets, *fleet.secrets())))
@@ -279,14 +263,21 @@ class RunOnWorker:
                     update={"tools_complete": interpreter.tools_complete}
                 )
                 async with LiveBackend(interpreter, settings.facts, settings.options.allow_effects) as live:
-                    yield self._means_of(live, registry, redactor)
+                    self._judge_with(live, registry, redactor)
+                    yield
 
-    def _means_of(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> _Means:
-        settings = self.settings
-        inputs = InputCalls({}, registry)
-        context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
-        rows = RowMaker(redactor, registry.servers.values())
-        return _Means(context, rows, settings.finder(rows.run) if settings.finder else None, redactor)
+    def _judge_with(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> None:
+        settings, inputs = self.settings, InputCalls({}, registry)
+        self._context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
+        self._redactor = redactor
+        self._rows = RowMaker(redactor, registry.servers.values())
+        self._finder = settings.finder(self._rows.run) if settings.finder else None
+
+    def _keep_findings(self, row: int) -> None:
+        """Find what a trajectory shows; where that fails, the command tries it."""
+        with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            if self._finder is not None:
+                self._finder.keep(row)
 
 
 def _here(server: Server) -> Server:

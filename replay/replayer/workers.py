@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from replay.errors import FormatError, ReplayError
 from replay.formats import look_through
-from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
+from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
 from replay.replayer import worker as on_worker
@@ -30,7 +30,7 @@ from replay.replayer.messages import (
     WorkerRequests,
     sendable,
 )
-from replay.replayer.plan import Judging, Options, Piece, Progress, Source, rules_of
+from replay.replayer.plan import Judging, Options, Piece, Progress, Source, rules_of, unopened
 from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLostError
 from replay.replayer.recorded_names import servers_named
 from replay.runfile import Run, TrajectoryState
@@ -112,7 +112,7 @@ class OnWorkers:
         """Have the workers read files and judge them."""
         run, context = judging.run, judging.context
         settings = Settings(
-            options=for_workers(judging.options),
+            options=replace(judging.options, on_done=None),
             facts=run.facts() or FleetFacts(),
             dispatchers=context.dispatchers,
             policy=context.policy,
@@ -125,7 +125,7 @@ class OnWorkers:
         workers = max(1, sum(worker.threads for worker in self._pool.workers.values()))
         first = run.next_file_row()
         files = [
-            FileOnWorkers(judging, _unopened(source), source, first + number) for number, source in enumerate(sources)
+            FileOnWorkers(judging, unopened(source), source, first + number) for number, source in enumerate(sources)
         ]
         by_path = {file.source.file.path: file for file in files}
         in_order = iter(files)
@@ -157,15 +157,6 @@ class OnWorkers:
             drop_reserved_rows(run)
 
 
-def for_workers(options: Options) -> Options:
-    """What of the options a worker must know."""
-    return replace(options, on_done=None)
-
-
-def _unopened(source: Source) -> UnopenedFile:
-    return source.source if isinstance(source, ResultsFile) else source
-
-
 @asynccontextmanager
 async def servers_on_workers(  # noqa: PLR0913
     pool: Pool,
@@ -195,7 +186,7 @@ async def servers_on_workers(  # noqa: PLR0913
         finder: makes what finds what trajectories show.
     """
     settings = Settings(
-        options=for_workers(options),
+        options=replace(options, on_done=None),
         facts=facts,
         dispatchers=fleet.dispatchers,
         policy=policy,
