@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -139,10 +138,6 @@ class Fleet(Record):
 
     def secrets(self) -> tuple[str, ...]:
         """Every value that must not be written anywhere: from the environment, from headers, from secret-named keys."""
-        return self._secrets
-
-    @cached_property
-    def _secrets(self) -> tuple[str, ...]:
         values: set[str] = set()
         for name, spec in self.servers.items():
             substitution = _Substitution(self, name, VariableScope(Path("/workspace"), "task"), lenient=True)

@@ -32,11 +32,14 @@ _BYTES_OF_A_CALL: Final = 262_144
 """What is kept of what a server wrote during a call: a trace with all of its causes."""
 
 
+EventKind = Literal["starting", "started", "failed", "restarted"]
+
+
 class ServerEvent(Record):
     """Something happened to a server."""
 
     server: str
-    kind: Literal["starting", "started", "failed", "restarted"]
+    kind: EventKind
     message: str = ""
     """Why it failed, or was restarted."""
     trajectory: str | None = None
@@ -192,31 +195,22 @@ class Supervisor:
     def _failed(self, why: str) -> TransportFault:
         self._last_error = one_line(self._redactor.text(why), _MAX_REASON_LENGTH)
         self._emit("failed", self._last_error)
-        return self._fault(self._last_error)
+        return TransportFault(fault="not-started", message=self._last_error)
 
     def _given_up(self) -> TransportFault:
         restarts = self._starts - 1
         again = f"; it was restarted {restarts} times already" if restarts else ""
-        return self._fault(f"{self._last_error or 'it ended'}{again}")
-
-    def _fault(self, why: str) -> TransportFault:
-        return TransportFault(fault="not-started", message=why)
+        return TransportFault(fault="not-started", message=f"{self._last_error or 'it ended'}{again}")
 
     def _stderr_tail(self) -> str | None:
         tail = self._current.stderr_tail() if self._current else None
         return printable(self._redactor.text(tail)) if tail else None
 
-    def _emit(self, kind: str, message: str = "") -> None:
+    def _emit(self, kind: EventKind, message: str = "") -> None:
         tail = self._stderr_tail() if kind == "failed" else None
+        log = self._log if tail else None
         self._on_event(
-            ServerEvent.model_validate(
-                {
-                    "server": self.name,
-                    "kind": kind,
-                    "message": message,
-                    "trajectory": self._trajectory,
-                    "log": self._log if tail else None,
-                    "stderr_tail": tail,
-                }
+            ServerEvent(
+                server=self.name, kind=kind, message=message, trajectory=self._trajectory, log=log, stderr_tail=tail
             )
         )

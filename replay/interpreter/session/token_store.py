@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import secrets
 import time
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -18,6 +16,7 @@ from pydantic import ValidationError
 
 from replay.interpreter.config.specs import AuthSpec
 from replay.records import JsonObject
+from replay.safety.filesystem import write_atomically
 
 _Model = TypeVar("_Model", OAuthToken, OAuthClientInformationFull, OAuthMetadata)
 _HEAD: Final[JsonObject] = {"format": "replay.oauth", "version": 1}
@@ -98,14 +97,9 @@ class FileTokenStorage:
         return stored if is_ours else {}
 
     def _write(self, content: JsonObject) -> None:
-        """Write by a temporary file and rename, so that another `replay` never reads half of it."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.path.parent.chmod(0o700)
-        partial = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.partial")
-        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({**content, **_HEAD, "url": self._url}, file, indent=1)
-        partial.replace(self.path)
+        write_atomically(self.path, json.dumps({**content, **_HEAD, "url": self._url}, indent=1), private=True)
 
 
 def _model(kind: type[_Model], value: Any) -> _Model | None:
