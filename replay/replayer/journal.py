@@ -9,7 +9,14 @@ from replay.formats.results_file import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
 from replay.replayer.recorded_names import with_fleet_names
-from replay.runfile.effects_journal import EffectKey, Origin, SentCall, effect_keys, is_there
+from replay.runfile.effects_journal import (
+    EffectKey,
+    EffectsJournal,
+    Origin,
+    SentCall,
+    effect_keys,
+    is_there,
+)
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState
 
@@ -110,6 +117,18 @@ class InputCalls:
             self._known[path] = frozenset(self._read(self._files[path].trajectories))
         return hash((trajectory, key)) in self._known[path]
 
+    def sent(self, journal: EffectsJournal, origin: Origin, key: EffectKey, earlier: int) -> SentCall | None:
+        """What is known of a call that was sent; None where it was not.
+
+        Args:
+            journal: of the run.
+            origin: where the call stands.
+            key: of the call.
+            earlier: the journal's last entry when these files began to be judged.
+        """
+        found = journal.find(origin, key, self.still_holds, earlier)
+        return SentCall(is_placed=False) if found is None and key in self.unplaced else found
+
     def _read(self, trajectories: Callable[[], Iterable[Trajectory]]) -> Iterable[int]:
         for trajectory in trajectories():
             for key in keys_of(self._named(trajectory), self._registry).values():
@@ -147,8 +166,7 @@ class RunCheckpoint(Checkpoint):
         self._origin, self._inputs, self._earlier = origin, inputs, earlier
 
     def _found(self, key: EffectKey) -> SentCall | None:
-        found = self._run.journal().find(self._origin, key, self._inputs.still_holds, self._earlier)
-        return SentCall(is_placed=False) if found is None and key in self._inputs.unplaced else found
+        return self._inputs.sent(self._run.journal(), self._origin, key, self._earlier)
 
     async def before_send(self, key: EffectKey) -> None:
         """Write down, for good, that a call with effects is about to be sent."""

@@ -153,10 +153,8 @@ class _Held:
     attempt: int
     origin: Origin
     owner: str | None = None
-    noted: dict[EffectKey, int] = field(default_factory=dict)
-    """Calls that were granted, with their rows in the journal."""
-    kept: dict[EffectKey, SentCall] = field(default_factory=dict)
-    """What of them is in the journal."""
+    sent: dict[EffectKey, SentCall] = field(default_factory=dict)
+    """Calls that were granted, as they stand in the journal."""
     counted: int = 0
     """Calls that count as done so far."""
 
@@ -187,8 +185,8 @@ class WorkerRequests:
 
     def give_out(self, row: int, attempt: int, origin: Origin) -> None:
         """A lease goes to a worker; what an earlier one of the same trajectory granted stays noted."""
-        before = self._held.get(row) or _Held(attempt, origin)
-        self._held[row] = _Held(attempt, origin, noted=before.noted, kept=before.kept)
+        before = self._held.get(row)
+        self._held[row] = _Held(attempt, origin, sent=before.sent if before else {})
 
     def counted(self, row: int) -> int:
         """Calls of a trajectory that its worker told of already."""
@@ -226,8 +224,7 @@ class WorkerRequests:
             raise LeaseLostError("the trajectory was given to another worker")
         held.owner = claim.owner
         try:
-            held.noted[claim.key] = self._run.journal().note(held.origin, claim.key)
-            held.kept.pop(claim.key, None)
+            held.sent[claim.key] = SentCall(row=self._run.journal().note(held.origin, claim.key))
         except sqlite3.IntegrityError:
             raise LeaseLostError("the call was sent before") from None
 
@@ -240,8 +237,8 @@ class WorkerRequests:
     def keep_answer(self, row: int, key: EffectKey, sent: SentCall) -> None:
         """Keep what a granted call got; what its server wrote to stderr may follow with the answer once more."""
         held = self._held.get(row)
-        noted = held.noted.get(key) if held else None
-        if held is None or noted is None or sent.answer is None or held.kept.get(key) == sent:
+        known = held.sent.get(key) if held else None
+        if held is None or known is None or sent.answer is None or known[:2] == sent[:2]:
             return
-        held.kept[key] = sent
-        self._run.journal().keep(noted, sent.answer, sent.stderr)
+        held.sent[key] = known._replace(answer=sent.answer, stderr=sent.stderr)
+        self._run.journal().keep(known.row, sent.answer, sent.stderr)

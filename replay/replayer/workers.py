@@ -103,7 +103,7 @@ class OnWorkers:
             judging.run, self._settings, stored=judging.run.stored_answer, on_calls=judging.progress.count_of_worker
         )
         self._pool.handle = requests.handle
-        shared = Shared(judging, requests, self._pool.run, judging.run.journal().has_entries())
+        shared = Shared(judging, requests, self._pool.run, judging.run.journal().last())
         for report in self._reports:
             shared.note_lacking(report.worker, (server.name for server in report.servers if server.error is not None))
         await self._pool.do(ReplayJob(shared, piece) for piece in pieces)
@@ -220,8 +220,8 @@ class Shared:
     requests: WorkerRequests
     run: str
     """As the workers know it."""
-    journal_asked: bool
-    """Whether earlier runs sent calls with effects."""
+    earlier: int
+    """The journal's last entry when the trajectories began to be replayed."""
     lacking: dict[str, frozenset[str]] = field(default_factory=dict)
     """By worker, the servers that it could not start and another one could."""
 
@@ -241,17 +241,15 @@ class Shared:
 
     def sent_before(self, piece: Piece, *, again: bool) -> dict[EffectKey, SentCall]:
         """The calls with effects of a trajectory that were sent before."""
-        if not (again or self.journal_asked):
+        if not (again or self.earlier):
             return {}
-        unplaced = self.judging.context.input_calls.unplaced
         context, journal = self.judging.context, self.judging.run.journal()
         named, origin = context.as_named_here(piece.trajectory), Origin.of(piece.file, piece.trajectory)
         found = {
-            key: journal.find(origin, key, context.input_calls.still_holds)
+            key: context.input_calls.sent(journal, origin, key, self.earlier)
             for key in keys_of(named.calls(), context.registry).values()
         }
-        sent_before = {key: sent for key, sent in found.items() if sent is not None}
-        return {key: SentCall(is_placed=False) for key in found if key in unplaced} | sent_before
+        return {key: sent for key, sent in found.items() if sent is not None}
 
 
 class ReplayJob(Job):
