@@ -95,7 +95,7 @@ class _Judging:
         async with AsyncExitStack() as stack:
             pool = None
             if location is not None:
-                from replay.replayer.sharing import open_pool
+                from replay.replayer.worker_processes import open_pool
 
                 self.progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
                 pool = await stack.enter_async_context(open_pool(location, note))

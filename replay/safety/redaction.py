@@ -25,8 +25,8 @@ from replay.safety.secret_patterns import (
     SECRET_NAME,
     NamedSecret,
     may_hold_secret,
+    pattern_of,
 )
-from replay.safety.spellings import pattern_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -68,7 +68,7 @@ class Redactor:
     """Replaces secrets by `[REDACTED]`.
 
     Args:
-        secrets: values to take out wherever they stand, however they are spelled there (`replay.safety.spellings`).
+        secrets: values to take out wherever they stand, however they are spelled there (`pattern_of`).
             Those shorter than `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
         further: what else becomes of a text that is without secrets.

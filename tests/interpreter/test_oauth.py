@@ -22,8 +22,7 @@ from replay.cli.servers import servers as verb
 from replay.errors import UsageError
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.oauth import LoginRequiredError, log_in, stored_login
-from replay.interpreter.session.token_store import FileTokenStorage
+from replay.interpreter.session.oauth import FileTokenStorage, LoginRequiredError, log_in, stored_login
 from tests.interpreter.conftest import answer_text, fleet_of, serving
 
 pytestmark = pytest.mark.anyio

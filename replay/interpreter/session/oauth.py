@@ -1,36 +1,44 @@
 """OAuth for remote servers, and the browser that comes back to this machine with a code.
 
 The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours. A replay never opens one:
-`replay servers login NAME` does, once; every other verb uses the tokens that it kept.
+`replay servers login NAME` does, once; every other verb uses the tokens that it kept: a file for each server in the
+user's data directory, which nobody else can read.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
+import re
+import time
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import anyio.abc
 import httpx2
+import platformdirs
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from mcp.shared.exceptions import MCPDeprecationWarning
-from pydantic import AnyUrl
+from pydantic import AnyUrl, ValidationError
 
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.handshake import ServerHistory, negotiate
 from replay.interpreter.session.http_channels import remote_channel
 from replay.interpreter.session.json_rpc import JsonRpcClient
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.token_store import FileTokenStorage
 from replay.interpreter.workspace import task_group
+from replay.records import JsonObject
+from replay.safety.filesystem import write_atomically
 from replay.safety.text import one_line
 
 # a failed login is said once, as the reason why the server cannot be had
@@ -43,6 +51,9 @@ _MAX_REQUEST_BYTES: Final = 65_536
 MAX_SECONDS: Final = 300.0
 """How long the user has in the browser."""
 _PAGE: Final = "<!doctype html><title>replay</title><p>{text} You can close this page and go back to the terminal.</p>"
+_Model = TypeVar("_Model", OAuthToken, OAuthClientInformationFull, OAuthMetadata)
+_HEAD: Final[JsonObject] = {"format": "replay.oauth", "version": 1}
+_UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.-]+")
 
 
 class LoginRequiredError(OAuthFlowError):
@@ -282,3 +293,89 @@ async def _introduce(launch: Launch, login: httpx2.Auth) -> None:
         client = JsonRpcClient(channel, history.note)
         tasks.start_soon(client.run)
         await negotiate(client, history)
+
+
+def token_directory() -> Path:
+    """The directory of all token files."""
+    return platformdirs.user_data_path("mcp-replay", appauthor=False) / "oauth"
+
+
+class FileTokenStorage:
+    """The SDK's `TokenStorage`, in a file.
+
+    Keeps besides what the SDK asks for: when the token ends and where it is renewed. The SDK forgets both with the
+    process, and would then send the user to the browser although it holds a refresh token.
+    """
+
+    def __init__(self, name: str, url: str, auth: AuthSpec) -> None:
+        """Name the file.
+
+        Args:
+            name: the server's name in the fleet file.
+            url: the server's address; a token is for it alone.
+            auth: what the fleet file says of it; a token is also for its grant and its client alone.
+        """
+        key = hashlib.sha256(json.dumps([url, auth.grant, auth.client_id]).encode()).hexdigest()[:16]
+        self.path = token_directory() / f"{_UNSAFE_IN_FILE_NAME.sub('_', name)[:60]}-{key}.json"
+        self.context: OAuthContext | None = None
+        """The login that uses this storage."""
+        self.known_client: OAuthClientInformationFull | None = None
+        """The client that the fleet file names; no file of ours holds it."""
+        self._url = url
+
+    def restore(self, context: OAuthContext) -> None:
+        """Give a login the stored token, when it ends, and where it is renewed."""
+        self.context = context
+        stored = self._read()
+        context.current_tokens = _model(OAuthToken, stored.get("tokens"))
+        ends = stored.get("expires_at")
+        context.token_expiry_time = ends if isinstance(ends, int | float) else None
+        context.oauth_metadata = _model(OAuthMetadata, stored.get("authorization_server"))
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens of the last login."""
+        return _model(OAuthToken, self._read().get("tokens"))
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep tokens."""
+        metadata = self.context.oauth_metadata if self.context is not None else None
+        self._write(
+            {
+                **self._read(),
+                "tokens": tokens.model_dump(mode="json", exclude_none=True),
+                "expires_at": None if tokens.expires_in is None else time.time() + tokens.expires_in,
+                "authorization_server": metadata and metadata.model_dump(mode="json", exclude_none=True),
+            }
+        )
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """The client that we are registered as."""
+        return self.known_client or _model(OAuthClientInformationFull, self._read().get("client"))
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep the client that we were registered as."""
+        self._write({**self._read(), "client": client_info.model_dump(mode="json", exclude_none=True)})
+
+    def forget(self) -> None:
+        """Forget the tokens, and the client that we registered as: it is bound to the port of that login."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> JsonObject:
+        try:
+            stored: Any = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        is_ours = isinstance(stored, dict) and stored.items() >= {**_HEAD, "url": self._url}.items()
+        return stored if is_ours else {}
+
+    def _write(self, content: JsonObject) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.path.parent.chmod(0o700)
+        write_atomically(self.path, json.dumps({**content, **_HEAD, "url": self._url}, indent=1), private=True)
+
+
+def _model(kind: type[_Model], value: Any) -> _Model | None:
+    try:
+        return None if value is None else kind.model_validate(value)
+    except ValidationError:
+        return None
