@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
 
 import anyio
 from anyio import lowlevel
@@ -31,26 +30,6 @@ from replay.safety.redaction import redacting
 _DESCRIPTORS_OF_JOB = 6
 _DESCRIPTORS_OF_SERVER = 16
 """Pipes, process handle and log of a server, and the pipe on which its start reports."""
-
-
-class Executor(Protocol):
-    """Where trajectories are replayed."""
-
-    backend: AnswerBackend
-
-    @property
-    def servers(self) -> Mapping[str, Server]:
-        """The servers that were started, as they are by now."""
-
-    @property
-    def tools_complete(self) -> Callable[[str], bool] | None:
-        """Whether the list of a server's tools is known to be whole; None where its record tells."""
-
-    async def replay(self, judging: Judging, pieces: Iterator[Piece]) -> None:
-        """Replay trajectories on the servers."""
-
-    async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
-        """Read files, and judge them by stored and recorded answers."""
 
 
 class Here:

@@ -156,7 +156,12 @@ def stored_facts(run: Run, fleet: Fleet | None) -> FleetFacts:
 
 
 def registry_of(
-    servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
+    servers: Mapping[str, Server],
+    local_tools: tuple[str, ...],
+    names: tuple[str, ...],
+    *,
+    complete: bool,
+    tools_complete: Callable[[str], bool] | None = None,
 ) -> Registry:
     """The tools that exist, as the classification wants to know them."""
     return Registry(
@@ -165,6 +170,7 @@ def registry_of(
         local_tools=local_tools,
         server_names=names,
         complete=complete,
+        tools_complete=tools_complete,
     )
 
 
@@ -254,17 +260,6 @@ class FileListener(Protocol):
         """A file cannot be read. Raises where the others must not go on."""
 
 
-class NoListener:
-    """A file that cannot be read ends the classification."""
-
-    def opened(self, source: Source, file: FileSummary) -> None:
-        """Nobody is told."""
-
-    def refused(self, source: Source, error: FormatError) -> None:
-        """Raise the error."""
-        raise error
-
-
 @dataclass
 class Judging:
     """What the trajectories of a classification share."""
@@ -273,7 +268,8 @@ class Judging:
     context: ReplayContext
     options: Options
     progress: Progress
-    listener: FileListener = field(default_factory=NoListener)
+    listener: FileListener | None = None
+    """By default a file that cannot be read ends all."""
     _rows: dict[str, list[int]] = field(default_factory=dict)
     """By path, the rows that were reserved for the trajectories of a file that workers judge."""
 
@@ -295,11 +291,14 @@ class Judging:
             keep_session_calls(self.run, file.path, file.ids, file.call_counts, file.call_ids, file.last)
             if number is not None:
                 self.run.file_row(file.path, file.model, file.format, number)
-        self.listener.opened(source, file)
+        if self.listener is not None:
+            self.listener.opened(source, file)
 
     def file_refused(self, source: Source, error: FormatError) -> None:
         """Take note of a file that cannot be read."""
         self.progress.file_opened(0)
+        if self.listener is None:
+            raise error
         self.listener.refused(source, error)
 
     # --- trajectories

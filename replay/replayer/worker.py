@@ -259,8 +259,12 @@ class RunOnWorker:
             ) as interpreter:
                 await interpreter.start()
                 servers = {name: _here(server) for name, server in interpreter.servers.items()}
-                registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
-                    update={"tools_complete": interpreter.tools_complete}
+                registry = registry_of(
+                    servers,
+                    fleet.local_tools,
+                    tuple(fleet.servers),
+                    complete=True,
+                    tools_complete=interpreter.tools_complete,
                 )
                 async with LiveBackend(interpreter, settings.facts, settings.options.allow_effects) as live:
                     self._judge_with(live, registry, redactor)

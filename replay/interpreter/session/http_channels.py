@@ -22,6 +22,7 @@ from mcp.shared.inbound import encode_header_value
 from replay.interpreter.session.http_client import (
     HTTP_FAILURES,
     MAX_REDIRECTS,
+    TOO_LONG,
     body_of,
     events_of,
     failure_in_words,
@@ -31,7 +32,6 @@ from replay.interpreter.session.http_client import (
     parsed_json,
     redirect_within_origin,
     status_in_words,
-    too_long,
 )
 from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable
 from replay.interpreter.session.launch import Launch
@@ -198,7 +198,7 @@ class HttpChannel(_ReceivingChannel):
         async for chunk in response.aiter_bytes():
             body += chunk
             if len(body) > MAX_ANSWER_BYTES:
-                await self._unusable(request_id, too_long())
+                await self._unusable(request_id, TOO_LONG)
                 return
         message = parsed_json(bytes(body))
         failed = response.status_code >= HTTPStatus.BAD_REQUEST
