@@ -24,7 +24,7 @@ from replay.interpreter.confinement import caches_of, can_confine, first_path_be
 from replay.interpreter.owned_directory import remove_abandoned
 from replay.interpreter.processes import ProcessGuard
 from replay.interpreter.session.handshake import ServerHistory
-from replay.interpreter.session.json_rpc import Timing
+from replay.interpreter.session.json_rpc import Exchange
 from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.supervisor import OnEvent, Supervisor
 from replay.interpreter.workspace import PathMap, Workspace, all_at_once, task_group, workspace_of
@@ -279,14 +279,14 @@ class Sandbox:
         if self._missing(server) is None and server not in self._shared:
             await self._supervisor(server).start()
 
-    async def call(self, server: str, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
+    async def call(self, server: str, tool: str, arguments: JsonObject, exchange: Exchange | None = None) -> Answer:
         """Call a tool. Whatever the server does is an answer; nothing is raised.
 
         Args:
             server: its name in the fleet.
             tool: its own name.
             arguments: with paths as they were recorded.
-            timing: takes down how long the server takes, without its start.
+            exchange: takes down how long the server takes, without its start.
         """
         missing = self._missing(server)
         if missing is not None:
@@ -296,8 +296,8 @@ class Sandbox:
         else:
             supervisor, paths = self._supervisor(server), self._paths
         if paths is None:
-            return await supervisor.call(tool, arguments, timing)
-        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), timing))
+            return await supervisor.call(tool, arguments, exchange)
+        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), exchange))
 
     def forbidden_path(self, server: str, arguments: JsonObject) -> str | None:
         """The path in a call's arguments for which it must not be sent to a sandboxed server; None where it may be.
@@ -323,21 +323,13 @@ class Sandbox:
             allowed = ()
         return first_path_outside(sent, workspace.path, (workspace.temporary, *allowed))
 
-    def stderr_mark(self, server: str) -> int:
-        """Where the log of a server's stderr ends now."""
-        supervisor = self._running(server)
-        return supervisor.stderr_mark() if supervisor is not None else 0
-
-    async def stderr_since(self, server: str, mark: int) -> str:
-        """The last lines that a server wrote to stderr since, with paths as they were recorded."""
-        supervisor = self._running(server)
+    async def stderr_since(self, server: str, exchange: Exchange) -> str:
+        """The last lines that a server wrote to stderr since it was asked, with paths as they were recorded."""
+        supervisor = self._shared[server][0] if server in self._shared else self._own.get(server)
         if supervisor is None:
             return ""
-        text = await supervisor.stderr_since(mark)
+        text = await supervisor.stderr_since(exchange.log_mark)
         return texts_of(self._paths.answer(TextAnswer(text=text)))[0] if text else ""
-
-    def _running(self, server: str) -> Supervisor | None:
-        return self._shared[server][0] if server in self._shared else self._own.get(server)
 
     def own(self) -> tuple[Supervisor, ...]:
         """The servers that were started for this trajectory alone."""

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from replay.interpreter import Interpreter, Sandbox, Timing
+from replay.interpreter import Exchange, Interpreter, Sandbox
 from replay.records import (
     Answer,
     Evidence,
@@ -65,16 +65,12 @@ class BackendSession(ABC):
         """Whether calling the tool may change something outside the trajectory's sandbox."""
 
     @abstractmethod
-    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
+    async def send(self, request: ToolRequest, exchange: Exchange) -> Answer | None:
         """The answer; None where none can be had (`--offline` and not stored). Of a live one the time is taken."""
 
     @abstractmethod
-    def stderr_mark(self, server: str) -> int:
-        """Where the log of the server's stderr ends now."""
-
-    @abstractmethod
-    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
-        """The last lines that the server of a request wrote to stderr since; empty where none are known."""
+    async def stderr_since(self, request: ToolRequest, exchange: Exchange) -> str:
+        """The last lines that the server wrote to stderr since it got a request; empty where none are known."""
 
 
 def answer_key(server_digest: str, tool: str, arguments: dict[str, Any], state: str | None) -> str:
@@ -177,14 +173,11 @@ class _LiveSession(BackendSession):
         spec = self._backend.interpreter.fleet.servers.get(server)
         return not (self.stateful(server) and spec is not None and spec.effects == "sandboxed")
 
-    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
-        return await self._sandbox.call(request.server, request.tool, request.arguments, timing)
+    async def send(self, request: ToolRequest, exchange: Exchange) -> Answer | None:
+        return await self._sandbox.call(request.server, request.tool, request.arguments, exchange)
 
-    def stderr_mark(self, server: str) -> int:
-        return self._sandbox.stderr_mark(server)
-
-    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
-        return await self._sandbox.stderr_since(request.server, mark)
+    async def stderr_since(self, request: ToolRequest, exchange: Exchange) -> str:
+        return await self._sandbox.stderr_since(request.server, exchange)
 
 
 class StoredBackend:
@@ -219,14 +212,11 @@ class _StoredSession(BackendSession):
     def has_effects(self, server: str, tool: str) -> bool:
         return False
 
-    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
+    async def send(self, request: ToolRequest, exchange: Exchange) -> Answer | None:
         own = self._lookup(self._own_key(request)) if self.stateful(request.server) else None
         return own or self._lookup(request.key)
 
-    def stderr_mark(self, server: str) -> int:
-        return 0
-
-    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+    async def stderr_since(self, request: ToolRequest, exchange: Exchange) -> str:
         own = self.stateful(request.server) and self._lookup(self._own_key(request)) is not None
         found = self._lookup(stderr_key(self._own_key(request) if own else request.key))
         return found.text if isinstance(found, TextAnswer) else ""

@@ -16,7 +16,7 @@ from replay.dag.drift import compare_answers, volatile_pointers
 from replay.dag.history import failed_visibly
 from replay.dag.rebinding import new_values
 from replay.errors import ReplayError
-from replay.interpreter import Timing
+from replay.interpreter import Exchange
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.outcomes.second_look import second_look
 from replay.records import (
@@ -173,9 +173,8 @@ class TrajectoryReplayer:
             return self._unsent(call, target, self._classifier.recorded(call, target), "withheld")
         if key is not None:
             await self._checkpoint.before_send(key)
-        mark = self._session.stderr_mark(request.server)
-        timing = Timing()
-        answer = await self._session.send(request, timing)
+        exchange = Exchange()
+        answer = await self._session.send(request, exchange)
         recorded = self._classifier.recorded(call, target)
         if answer is None:
             return self._unsent(call, target, recorded)
@@ -184,10 +183,10 @@ class TrajectoryReplayer:
         sent = call.model_copy(update={"arguments": arguments}) if rebound else call
         replayed = self._classifier.answered(sent, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
-        stderr = await self._session.stderr_since(request, mark) if failed else ""
+        stderr = await self._session.stderr_since(request, exchange) if failed else ""
         if key is not None and stderr:
             self._checkpoint.after_send(key, answer, stderr)
-        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=timing.seconds)
+        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=exchange.seconds)
         return self._judged(call, request, answer, _with_stderr(inputs, stderr))
 
     def _not_sent_again(

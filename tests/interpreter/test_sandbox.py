@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from replay.errors import FleetError
-from replay.interpreter import Timing
+from replay.interpreter import Exchange
 from tests.interpreter.conftest import answer_text, fleet_of, parsed, server
 
 pytestmark = pytest.mark.anyio
@@ -181,11 +181,11 @@ async def test_the_time_of_a_call_is_without_the_start_of_its_server(host):
     async with host({"a": server("slow_start", env={"START_SECONDS": "2"}, state="trajectory")}) as interpreter:
         await interpreter.start()
         async with interpreter.sandbox("t", None, []) as sandbox:
-            timing = Timing()
-            await sandbox.call("a", "echo", {"text": "up"}, timing)
-            assert timing.seconds is not None
-            assert 0 < timing.seconds < 2
-            absent = Timing()
+            exchange = Exchange()
+            await sandbox.call("a", "echo", {"text": "up"}, exchange)
+            assert exchange.seconds is not None
+            assert 0 < exchange.seconds < 2
+            absent = Exchange()
             await sandbox.call("nowhere", "echo", {}, absent)
             assert absent.seconds is None
 

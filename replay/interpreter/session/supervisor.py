@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 from replay.errors import FleetError
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.session.handshake import ServerHistory
-from replay.interpreter.session.json_rpc import Timing
+from replay.interpreter.session.json_rpc import Exchange
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.stderr_log import tail_of
@@ -95,14 +95,16 @@ class Supervisor:
             notes=self._history.notes,
         )
 
-    async def call(self, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
-        """Call a tool. Never raises for what the server does; its start is not in the timing."""
+    async def call(self, tool: str, arguments: JsonObject, exchange: Exchange | None = None) -> Answer:
+        """Call a tool. Never raises for what the server does; its start is not in the seconds of the exchange."""
+        if exchange is not None:
+            exchange.log_mark = self._log_end()
         connection = await self._alive()
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
         try:
-            answer = await connection.call(tool, arguments, self.spec.call_timeout, timing)
+            answer = await connection.call(tool, arguments, self.spec.call_timeout, exchange)
         except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
             why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
             answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))
@@ -111,7 +113,7 @@ class Supervisor:
             self._silent_since = before
         return answer
 
-    def stderr_mark(self) -> int:
+    def _log_end(self) -> int:
         """Where the log of its stderr ends now."""
         try:
             return self._log.stat().st_size
@@ -121,12 +123,12 @@ class Supervisor:
     async def stderr_since(self, mark: int) -> str:
         """The last lines that it wrote to stderr since; waits a moment for them to reach the log, and for their end."""
         for pause in _STDERR_PAUSES:
-            if self.stderr_mark() > mark:
+            if self._log_end() > mark:
                 break
             await anyio.sleep(pause)
         read = mark
         for pause in _STDERR_GROWS:
-            size = self.stderr_mark()
+            size = self._log_end()
             if size == read:
                 break
             read = size
