@@ -122,7 +122,7 @@ async def test_all_calls_in_flight_are_closed_when_the_server_dies(host):
             tasks.start_soon(call, "hang")
             tasks.start_soon(call, "hang")
             await sandbox.call("s", "echo", {"text": ""})
-            ((supervisor, _),) = interpreter._shared["s"]
+            ((supervisor, _),) = interpreter.shared["s"]
             await supervisor.stop()
     assert [answer.fault for answer in answers] == ["closed", "closed"]
 
