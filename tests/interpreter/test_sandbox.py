@@ -149,7 +149,7 @@ async def test_task_and_workspace_stand_in_arguments_environment_and_directory(h
     }
     (template / "inner").mkdir()
     async with host({"s": spec}, workspace={"template": "workspaces/task-1"}) as interpreter:
-        interpreter._described["s"] = (await _described(interpreter)).model_copy(update={"error": None})
+        interpreter.described["s"] = (await _described(interpreter)).model_copy(update={"error": None})
         async with interpreter.sandbox("t", "task-1") as sandbox:
             assert answer_text(await sandbox.call("s", "x", {})) == "task-1-${x} /workspace/w /workspace/inner"
 
