@@ -25,6 +25,7 @@ from replay.replayer.plan import (
     ReplayContext,
     Source,
     facts_of,
+    live_registry,
     policy_of,
     registry_of,
     rules_of,
@@ -100,13 +101,7 @@ async def classify_live(  # noqa: PLR0913
         run.save_facts(facts)
         run.save_trials(options.trials)
         _check_any_started(names, servers)
-        registry = registry_of(
-            servers,
-            fleet.local_tools,
-            tuple(fleet.servers),
-            complete=True,
-            tools_complete=executor.tools_complete,
-        )
+        registry = live_registry(fleet, servers, executor.tools_complete)
         inputs = InputCalls({absolute_path(file.path): file for file in files}, registry)
         _warn_of_unplaced(run, inputs, progress)
         backend, rules = executor.backend, rules_of(fleet, options)

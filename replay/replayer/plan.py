@@ -174,6 +174,14 @@ def registry_of(
     )
 
 
+def live_registry(
+    fleet: Fleet, servers: Mapping[str, Server], tools_complete: Callable[[str], bool] | None = None
+) -> Registry:
+    """The tools of a fleet whose servers were started."""
+    names = tuple(fleet.servers)
+    return registry_of(servers, fleet.local_tools, names, complete=True, tools_complete=tools_complete)
+
+
 def rules_of(fleet: Fleet | None, options: Options) -> dict[str, tuple[RuleSpec, ...]]:
     """The user's own rules by server, and the labels for all of them."""
     rules = {name: tuple(spec.rules) for name, spec in fleet.servers.items()} if fleet else {}

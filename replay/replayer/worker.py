@@ -36,7 +36,7 @@ from replay.replayer.messages import (
     Settings,
     WorkerReport,
 )
-from replay.replayer.plan import ReplayContext, registry_of
+from replay.replayer.plan import ReplayContext, live_registry
 from replay.replayer.trajectory import replay_trials
 from replay.runfile.effects_journal import EffectKey, SentCall
 from replay.runfile.shipped_rows import RowMaker, ShippedRows
@@ -259,13 +259,7 @@ class RunOnWorker:
             ) as interpreter:
                 await interpreter.start()
                 servers = {name: _here(server) for name, server in interpreter.servers.items()}
-                registry = registry_of(
-                    servers,
-                    fleet.local_tools,
-                    tuple(fleet.servers),
-                    complete=True,
-                    tools_complete=interpreter.tools_complete,
-                )
+                registry = live_registry(fleet, servers, interpreter.tools_complete)
                 async with LiveBackend(interpreter, settings.facts, settings.options.allow_effects) as live:
                     self._judge_with(live, registry, redactor)
                     yield

@@ -32,7 +32,7 @@ from replay.records import (
 )
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named, with_fleet_names
 from replay.replayer.journal import Checkpoint
-from replay.replayer.plan import Options, facts_of, registry_of, rules_of
+from replay.replayer.plan import Options, facts_of, live_registry, rules_of
 from replay.safety.redaction import Redactor
 from replay.shrinking.reduce import Reduction, bound_pointers, shorter, with_arguments
 
@@ -99,9 +99,7 @@ class Trials:
     ) -> None:
         fleet: Fleet = interpreter.fleet
         self._backend = LiveBackend(interpreter, facts, allowed)
-        self.registry: Registry = registry_of(
-            interpreter.servers, fleet.local_tools, tuple(fleet.servers), complete=True
-        )
+        self.registry: Registry = live_registry(fleet, interpreter.servers)
         self._rules: Mapping[str, Sequence[RuleSpec]] = rules_of(fleet, Options(labels=labels))
         self.count = 0
 
