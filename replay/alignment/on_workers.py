@@ -13,8 +13,7 @@ from replay.alignment.aligner import Alignment, AlignmentSettings, Results, alig
 from replay.alignment.encoder import Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
 from replay.alignment.tasks import Reference
-from replay.replayer.pool import Job
-from replay.replayer.sharing import DoAll
+from replay.replayer.pool import DoAll, Job
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

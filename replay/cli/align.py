@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from replay.records import Certainty
     from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.summary import Unread, UnreadFile
-    from replay.replayer.sharing import DoAll
+    from replay.replayer.pool import DoAll
 
 EXAMPLES = """\b
 Examples:
@@ -121,7 +121,7 @@ def align(
     the classes of the calls, the share of tasks that match the reference as a whole, and last a leaderboard.
     """
     from replay.alignment import AlignmentSettings
-    from replay.replayer.sharing import workers_at
+    from replay.replayer.worker_processes import workers_at
 
     if as_json and as_csv:
         raise UsageError("--json and --csv do not go together")

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from replay.records import RuleSpec
     from replay.records.summary import RunSummary
     from replay.replayer.cassette import Cassette
-    from replay.replayer.judging import Source
-    from replay.replayer.plan import Options
+    from replay.replayer.plan import Options, Source
     from replay.runfile import Run
 
 _WITHOUT_FLEET = (

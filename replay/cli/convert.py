@@ -156,7 +156,7 @@ def _write_with_workers(
 ) -> None:
     from replay.replayer.messages import sendable
     from replay.replayer.pool import Job
-    from replay.replayer.sharing import workers_at
+    from replay.replayer.worker_processes import workers_at
 
     redactor = _redactor()  # on a cluster the environment is another one
 

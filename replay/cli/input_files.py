@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from replay.formats import FilesOpened
     from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
     from replay.records.summary import UnreadFile
-    from replay.replayer.judging import Source
+    from replay.replayer.plan import Source
 
 
 class InputFiles:

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.replayer.cassette import Cassette
-    from replay.replayer.judging import Source
-    from replay.replayer.plan import Options, Progress
+    from replay.replayer.plan import Options, Progress, Source
     from replay.replayer.pool import Pool, WorkerLocation
     from replay.runfile import Run
 
@@ -96,7 +95,7 @@ class _Judging:
         async with AsyncExitStack() as stack:
             pool = None
             if location is not None:
-                from replay.replayer.sharing import open_pool
+                from replay.replayer.worker_processes import open_pool
 
                 self.progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
                 pool = await stack.enter_async_context(open_pool(location, note))

@@ -75,7 +75,8 @@ def record(
         access = Access(None, origins) if no_auth else Access(origins=origins)
         fleet = Fleet.load(servers)
         say_what_starts(fleet, named=True, names=fleet.servers)
-        context.exit(record_fleet(fleet, output, info, redact, port, access))
+        record_fleet(fleet, output, info, redact, port, access)
+        return
     from replay.recorder.stdio_proxy import record_server
 
     context.exit(record_server(command, output, info, redact, name))

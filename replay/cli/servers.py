@@ -100,7 +100,7 @@ def login(fleet_path: Path | None, name: str) -> None:
     you alone.
     """
     from replay.interpreter.session.launch import CannotStartError, launch_of
-    from replay.interpreter.session.remote import log_in
+    from replay.interpreter.session.oauth import log_in
 
     fleet = Fleet.load(fleet_path or DEFAULT_FLEET)
     auth = fleet.spec(name).auth

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from replay.errors import FormatError
     from replay.formats.results_file import FileSummary, UnopenedFile
     from replay.formats.session_folders import SessionFolder
-    from replay.replayer.judging import Source
+    from replay.replayer.plan import Source
     from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -155,8 +155,8 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import WorkerLocation
-    from replay.replayer.sharing import open_pool
     from replay.replayer.unchanged_files import UnchangedFiles
+    from replay.replayer.worker_processes import open_pool
     from replay.replayer.workers import OnWorkers
     from replay.runfile.judged_files import keep_files
     from replay.runfile.repeated_calls import leave_out_repeated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import ChainMap
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,12 +20,11 @@ from anyio.abc import TaskGroup
 
 from replay.errors import FleetError
 from replay.interpreter.config.fleet import Fleet, VariableScope
-from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.confinement import caches_of, can_confine, first_path_below, first_path_outside
 from replay.interpreter.owned_directory import remove_abandoned
 from replay.interpreter.processes import ProcessGuard
 from replay.interpreter.session.handshake import ServerHistory
-from replay.interpreter.session.json_rpc import Timing
+from replay.interpreter.session.json_rpc import Exchange
 from replay.interpreter.session.launch import Launch, launch_of
 from replay.interpreter.session.supervisor import OnEvent, Supervisor
 from replay.interpreter.workspace import PathMap, Workspace, all_at_once, task_group, workspace_of
@@ -63,9 +62,11 @@ class Interpreter:
         self._on_event: OnEvent = on_event or (lambda event: None)
         self._redactor = Redactor(fleet.secrets())
         self._histories = {name: ServerHistory() for name in self._names}
-        self._described: dict[str, Server] = {}
-        self._shared: dict[str, list[tuple[Supervisor, PathMap | None]]] = {}
-        self._shared_place: Workspace | None = None
+        self.described: dict[str, Server] = {}
+        """Each server that was started as it described itself then, or why it failed."""
+        self.shared: dict[str, list[tuple[Supervisor, PathMap | None]]] = {}
+        """The processes of each server without state."""
+        self.shared_workspace: Workspace | None = None
         self.instances = instances
         self._sandboxes_made = count()
         self._guard = ProcessGuard()
@@ -81,7 +82,7 @@ class Interpreter:
     ) -> bool | None:
         try:
             with anyio.CancelScope(shield=True):
-                await all_at_once(supervisor.stop for same in self._shared.values() for supervisor, _ in same)
+                await all_at_once(supervisor.stop for same in self.shared.values() for supervisor, _ in same)
             return await self._stack.__aexit__(kind, error, trace)
         finally:
             with anyio.CancelScope(shield=True):
@@ -94,7 +95,7 @@ class Interpreter:
             name: server.model_copy(
                 update={"notes": self._histories[name].notes, "tools_complete": self.tools_complete(name)}
             )
-            for name, server in self._described.items()
+            for name, server in self.described.items()
         }
 
     def tools_complete(self, name: str) -> bool:
@@ -108,13 +109,13 @@ class Interpreter:
         has a process of its own.
         """
         await anyio.to_thread.run_sync(remove_abandoned)
-        self._shared_place = await self._shared_workspace()
+        self.shared_workspace = await self._make_shared_workspace()
         async with anyio.create_task_group() as starts:
             for name in self._names:
                 spec = self.fleet.servers[name]
                 if spec.disabled:
                     error = "it is disabled in the fleet file"
-                    self._described[name] = Server(name=name, state=spec.state, error=error)
+                    self.described[name] = Server(name=name, state=spec.state, error=error)
                 elif spec.state == "none":
                     starts.start_soon(self._start_shared, name)
                 else:
@@ -137,17 +138,7 @@ class Interpreter:
         task = task or trajectory_id
         number = next(self._sandboxes_made)
         async with workspace_of(self.fleet, task) as workspace, task_group() as tasks:
-            make_own = partial(self._own, trajectory=trajectory_id, task=task, workspace=workspace, tasks=tasks)
-            sandbox = Sandbox(
-                trajectory_id,
-                task,
-                self.fleet,
-                workspace,
-                self._shared_place,
-                shared={name: same[number % len(same)] for name, same in self._shared.items()},
-                described=self._described,
-                own=make_own,
-            )
+            sandbox = Sandbox(self, trajectory_id, task, number, workspace, tasks)
             try:
                 for name in dict.fromkeys(names):
                     tasks.start_soon(sandbox.start, name)
@@ -157,11 +148,21 @@ class Interpreter:
                     await all_at_once(supervisor.stop for supervisor in sandbox.own())
 
     def may_issue(self, server: str, tool: Tool | None, allowed: Collection[str]) -> bool:
-        """Whether a call to this tool may be re-issued under the fleet's effects policy."""
-        spec = self.fleet.servers.get(server)
-        return spec is not None and may_issue(server, spec, tool, allowed)
+        """Whether a call may be re-issued under the fleet's effects policy.
 
-    async def _shared_workspace(self) -> Workspace | None:
+        The specification's default for an unannotated tool is destructive, and so is ours.
+
+        Args:
+            server: its name in the fleet.
+            tool: the tool as it describes itself; None where the server lists no such tool.
+            allowed: servers that the user allowed on the command line.
+        """
+        spec = self.fleet.servers.get(server)
+        if spec is None:
+            return False
+        return server in allowed or spec.effects in {"sandboxed", "all"} or (tool is not None and tool.read_only)
+
+    async def _make_shared_workspace(self) -> Workspace | None:
         """The one workspace of all shared servers that ask for one, or may write to nothing else."""
         specs = (self.fleet.servers[name] for name in self._names)
         shared = [spec for spec in specs if spec.state == "none" and not spec.disabled]
@@ -170,17 +171,17 @@ class Interpreter:
         return await self._stack.enter_async_context(workspace_of(self.fleet, None))
 
     async def _start_shared(self, name: str) -> None:
-        spec, workspace = self.fleet.servers[name], self._shared_place
+        spec, workspace = self.fleet.servers[name], self.shared_workspace
         mine = workspace if spec.uses_workspace else None
         cwd = workspace.path if workspace and spec.effects == "sandboxed" else self.fleet.directory
         scope = VariableScope(mine.path if mine else None)
         assert self._tasks is not None
         paths = PathMap(self.fleet.workspace.recorded_as, mine.names) if mine else None
         same = [
-            self._supervisor(name, scope, cwd, self._tasks, workspace, instance=number)
+            self.supervisor(name, scope, cwd, self._tasks, workspace, instance=number)
             for number in range(1, self.instances + 1)
         ]
-        self._shared[name] = [(supervisor, paths) for supervisor in same]
+        self.shared[name] = [(supervisor, paths) for supervisor in same]
         described: dict[Supervisor, Server] = {}
 
         async def start(supervisor: Supervisor) -> None:
@@ -188,23 +189,20 @@ class Interpreter:
 
         await all_at_once(partial(start, supervisor) for supervisor in same)
         started = [supervisor for supervisor in same if described[supervisor].error is None] or same[:1]
-        self._shared[name] = [(supervisor, paths) for supervisor in started]
-        self._described[name] = described[started[0]]
+        self.shared[name] = [(supervisor, paths) for supervisor in started]
+        self.described[name] = described[started[0]]
 
     async def _probe(self, name: str) -> None:
         async with workspace_of(self.fleet.without_template(), None) as workspace, task_group() as tasks:
             scope = VariableScope(workspace.path, "probe")
-            supervisor = self._supervisor(name, scope, workspace.path, tasks, workspace)
+            supervisor = self.supervisor(name, scope, workspace.path, tasks, workspace)
             try:
-                self._described[name] = await supervisor.start()
+                self.described[name] = await supervisor.start()
             finally:
                 with anyio.CancelScope(shield=True):
                     await supervisor.stop()
 
-    def _own(self, name: str, *, trajectory: str, task: str, workspace: Workspace, tasks: TaskGroup) -> Supervisor:
-        return self._supervisor(name, VariableScope(workspace.path, task), workspace.path, tasks, workspace, trajectory)
-
-    def _supervisor(
+    def supervisor(
         self,
         name: str,
         scope: VariableScope,
@@ -214,6 +212,17 @@ class Interpreter:
         trajectory: str | None = None,
         instance: int = 1,
     ) -> Supervisor:
+        """What keeps a process of a server going.
+
+        Args:
+            name: the server's.
+            scope: what variables stand for.
+            cwd: its working directory.
+            tasks: it runs in them.
+            workspace: where it may write, if it is sandboxed.
+            trajectory: whose own process it is; None for a shared one.
+            instance: which of the shared ones.
+        """
         confined_to = workspace if self.fleet.servers[name].effects == "sandboxed" else None
 
         def launch() -> Launch:
@@ -242,20 +251,17 @@ class Sandbox:
 
     def __init__(
         self,
+        interpreter: Interpreter,
         trajectory: str,
         task: str,
-        fleet: Fleet,
+        number: int,
         workspace: Workspace,
-        shared_workspace: Workspace | None,
-        *,
-        shared: Mapping[str, tuple[Supervisor, PathMap | None]],
-        described: Mapping[str, Server],
-        own: Callable[[str], Supervisor],
+        tasks: TaskGroup,
     ) -> None:
-        self.trajectory, self._task = trajectory, task
-        self._fleet, self._workspace, self._shared_workspace = fleet, workspace, shared_workspace
-        self._paths = PathMap(fleet.workspace.recorded_as, workspace.names)
-        self._shared, self._described, self._make_own = shared, described, own
+        self._interpreter, self._trajectory, self._task = interpreter, trajectory, task
+        self._workspace, self._tasks = workspace, tasks
+        self._paths = PathMap(interpreter.fleet.workspace.recorded_as, workspace.names)
+        self._shared = {name: same[number % len(same)] for name, same in interpreter.shared.items()}
         self._own: dict[str, Supervisor] = {}
 
     @property
@@ -273,14 +279,14 @@ class Sandbox:
         if self._missing(server) is None and server not in self._shared:
             await self._supervisor(server).start()
 
-    async def call(self, server: str, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
+    async def call(self, server: str, tool: str, arguments: JsonObject, exchange: Exchange | None = None) -> Answer:
         """Call a tool. Whatever the server does is an answer; nothing is raised.
 
         Args:
             server: its name in the fleet.
             tool: its own name.
             arguments: with paths as they were recorded.
-            timing: takes down how long the server takes, without its start.
+            exchange: takes down how long the server takes, without its start.
         """
         missing = self._missing(server)
         if missing is not None:
@@ -290,8 +296,8 @@ class Sandbox:
         else:
             supervisor, paths = self._supervisor(server), self._paths
         if paths is None:
-            return await supervisor.call(tool, arguments, timing)
-        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), timing))
+            return await supervisor.call(tool, arguments, exchange)
+        return paths.answer(await supervisor.call(tool, paths.arguments(arguments), exchange))
 
     def forbidden_path(self, server: str, arguments: JsonObject) -> str | None:
         """The path in a call's arguments for which it must not be sent to a sandboxed server; None where it may be.
@@ -299,11 +305,12 @@ class Sandbox:
         Where the kernel cannot keep the server inside, that is any path outside the workspace and what the fleet file
         allows; else one in a cache that the server may write to, since its own start needs that.
         """
-        spec = self._fleet.servers[server]
+        fleet = self._interpreter.fleet
+        spec = fleet.servers[server]
         if spec.effects != "sandboxed" or spec.command is None:
             return None
         shared = server in self._shared
-        workspace = self._shared_workspace if shared else self._workspace
+        workspace = self._interpreter.shared_workspace if shared else self._workspace
         paths = self._shared[server][1] if shared else self._paths
         if workspace is None:
             return None
@@ -311,33 +318,25 @@ class Sandbox:
         if can_confine():
             return first_path_below(sent, workspace.path, caches_of(spec.command, ChainMap(spec.env, os.environ)))
         try:
-            allowed = self._fleet.resolve(server, VariableScope(workspace.path, self._task)).writable
+            allowed = fleet.resolve(server, VariableScope(workspace.path, self._task)).writable
         except FleetError:  # it will not start, and says why
             allowed = ()
         return first_path_outside(sent, workspace.path, (workspace.temporary, *allowed))
 
-    def stderr_mark(self, server: str) -> int:
-        """Where the log of a server's stderr ends now."""
-        supervisor = self._running(server)
-        return supervisor.stderr_mark() if supervisor is not None else 0
-
-    async def stderr_since(self, server: str, mark: int) -> str:
-        """The last lines that a server wrote to stderr since, with paths as they were recorded."""
-        supervisor = self._running(server)
+    async def stderr_since(self, server: str, exchange: Exchange) -> str:
+        """The last lines that a server wrote to stderr since it was asked, with paths as they were recorded."""
+        supervisor = self._shared[server][0] if server in self._shared else self._own.get(server)
         if supervisor is None:
             return ""
-        text = await supervisor.stderr_since(mark)
+        text = await supervisor.stderr_since(exchange.log_mark)
         return texts_of(self._paths.answer(TextAnswer(text=text)))[0] if text else ""
-
-    def _running(self, server: str) -> Supervisor | None:
-        return self._shared[server][0] if server in self._shared else self._own.get(server)
 
     def own(self) -> tuple[Supervisor, ...]:
         """The servers that were started for this trajectory alone."""
         return tuple(self._own.values())
 
     def _missing(self, server: str) -> TransportFault | None:
-        described = self._described.get(server)
+        described = self._interpreter.described.get(server)
         if described is None:
             return TransportFault(fault="not-started", message=f"the server {server} was not started")
         if described.error is not None:
@@ -346,22 +345,12 @@ class Sandbox:
 
     def _supervisor(self, server: str) -> Supervisor:
         if server not in self._own:
-            self._own[server] = self._make_own(server)
+            place = self._workspace
+            scope = VariableScope(place.path, self._task)
+            self._own[server] = self._interpreter.supervisor(
+                server, scope, place.path, self._tasks, place, self._trajectory
+            )
         return self._own[server]
-
-
-def may_issue(name: str, spec: ServerSpec, tool: Tool | None, allowed: Collection[str]) -> bool:
-    """Whether a call may be re-issued.
-
-    The specification's default for an unannotated tool is destructive, and so is ours.
-
-    Args:
-        name: the server.
-        spec: what the fleet file says of it.
-        tool: the tool as it describes itself; None where the server lists no such tool.
-        allowed: servers that the user allowed on the command line.
-    """
-    return name in allowed or spec.effects in {"sandboxed", "all"} or (tool is not None and tool.read_only)
 
 
 def _file_name_part(text: str) -> str:

@@ -6,7 +6,6 @@ start at once and survive what ended its parent: it imports nothing but the stan
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import shutil
@@ -15,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -31,24 +30,6 @@ _SWEEP_EVERY: Final = 5.0
 _MAX_OPEN_FILES: Final = 16_384
 _OWN_DESCRIPTORS: Final = 64
 """Files that are open whatever happens: streams, run file, libraries that are loaded late."""
-_OBJECTS_BEFORE_COLLECTION: Final = 20_000
-"""Made since the garbage collector looked last, less those that are gone."""
-
-
-@contextmanager
-def modules_not_collected() -> Iterator[None]:
-    """Spare the garbage collector what was made before: it would walk through all modules again and again.
-
-    It also looks less often: what is made to judge a call holds nothing that holds it in turn, and goes without it.
-    """
-    often = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(max(often[0], _OBJECTS_BEFORE_COLLECTION), *often[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*often)
-        gc.unfreeze()
 
 
 def find_command(command: str, *, path_first: bool = False) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, cast
 from pydantic import ValidationError
 
 from replay.errors import InputError
+from replay.interpreter.session.handshake import SERVER_INFO_META_KEY
 from replay.interpreter.session.json_rpc import Failed, Returned
 from replay.interpreter.session.server_connection import answer_of as read_answer
 from replay.interpreter.session.tools_list import tool_of
@@ -37,7 +38,6 @@ from replay.safety.filesystem import write_json
 _Unreadable = Literal["call", "name", "arguments"]
 
 _NO_ANSWER: Final = TransportFault(fault="closed", message="the recording ended before an answer came")
-_SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 SOURCE_FORMAT = "recorder"
 
 
@@ -335,7 +335,7 @@ class ServerMetadata:
 
 def _apply_identity(draft: _ServerDraft, result: dict[str, Any], protocol: str | None) -> None:
     meta = result.get("_meta")
-    info = result.get("serverInfo") or (meta.get(_SERVER_INFO) if isinstance(meta, dict) else None)
+    info = result.get("serverInfo") or (meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None)
     draft.identity = info if isinstance(info, dict) else {}
     protocol_version = result.get("protocolVersion")
     draft.protocol = protocol_version if isinstance(protocol_version, str) else protocol

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import tempfile
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,8 @@ import anyio
 
 from replay.errors import UsageError
 from replay.interpreter import Fleet, Interpreter, Sandbox
-from replay.recorder.fleet_server import FleetServer, ServerTool
-from replay.recorder.http_server import LOOPBACK, Access, HttpSessionResolver, is_loopback, listen, serve
+from replay.recorder.fleet_server import FleetServer, FleetSession, ServerTool, SessionOf
+from replay.recorder.http_server import LOOPBACK, Access, HttpSessionResolver, is_loopback, listen, print_address, serve
 from replay.recorder.recording import print_notice
 from replay.records import Answer, JsonObject, RpcError, Server, canonical, qualified_name
 from replay.records.trajectory import is_stderr_key
@@ -87,7 +86,7 @@ class _CassetteHost:
         """Serve one client on our standard streams."""
         session = self.begin()
         async with AsyncExitStack() as stack:
-            server = await self._server(stack, FleetServer(self, lambda ctx: session))
+            server = await self._start(stack, lambda ctx: session)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             await server.serve_stdio(tasks)
             tasks.cancel_scope.cancel()
@@ -96,14 +95,12 @@ class _CassetteHost:
         """Serve any number of clients on a listening socket; each session begins where the recording did."""
         resolver = HttpSessionResolver(self)
         async with AsyncExitStack() as stack:
-            server = await self._server(stack, FleetServer(self, resolver.session_of))
-            host, port = listener.getsockname()
-            print_notice(f"serving on http://{host}:{port}/mcp")
-            if access.token is not None:
-                print_notice(f"to those who send the header Authorization: Bearer {access.token}")
+            server = await self._start(stack, resolver.session_of)
+            print_address(listener, access)
             await serve(server.server, resolver, listener, access)
 
-    async def _server(self, stack: AsyncExitStack, server: FleetServer) -> FleetServer:
+    async def _start(self, stack: AsyncExitStack, session_of: SessionOf) -> FleetServer:
+        server = FleetServer(lambda: self.servers, session_of)
         if self._fleet is not None:
             logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replay-cassette-")))
             interpreter = Interpreter(self._fleet, names=self.servers, logs=logs)
@@ -115,7 +112,7 @@ class _CassetteHost:
         return server
 
 
-class _CassetteSession:
+class _CassetteSession(FleetSession):
     """Answers one client; a server with state by what it was sent before, as in the replay of a trajectory."""
 
     def __init__(self, host: _CassetteHost, task: str) -> None:
@@ -123,17 +120,16 @@ class _CassetteSession:
         self._state = host.cassette.facts.state_of(task)
         self._step: list[tuple[str, JsonObject]] = []
         """What was sent to servers with state since `_state`: calls of one step happen together."""
-        self.has_calls = False
+        self._called = False
 
-    def record_servers(self, servers: Mapping[str, Server]) -> None:
-        """A cassette has them."""
-
-    def record_rejected(self, request: dict[str, Any], code: int, message: str) -> None:
-        """Nobody asks for it."""
+    @property
+    def has_calls(self) -> bool:
+        """Whether the client called a tool."""
+        return self._called
 
     async def call(self, request: dict[str, Any], target: ServerTool, arguments: JsonObject) -> Answer:
         """The recorded answer; a miss is passed on where there are servers, else an error that names the nearest."""
-        self.has_calls = True
+        self._called = True
         answer = self._recorded(target, arguments)
         if answer is not None:
             return answer

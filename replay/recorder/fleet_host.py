@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import socket
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,8 +20,8 @@ from replay.interpreter.config.fleet import Fleet
 from replay.interpreter.interpreter import Interpreter, Sandbox
 from replay.interpreter.session.supervisor import ServerEvent
 from replay.recorder.assembly import to_response
-from replay.recorder.fleet_server import FleetServer, ServerTool
-from replay.recorder.http_server import Access, HttpSessionResolver, listen, serve
+from replay.recorder.fleet_server import FleetServer, FleetSession, ServerTool
+from replay.recorder.http_server import Access, HttpSessionResolver, listen, print_address, serve
 from replay.recorder.recording import Recording, RecordingInfo, print_notice
 from replay.recorder.recording_store import RecordingStore
 from replay.records import Answer, JsonObject, Server, TransportFault
@@ -32,7 +32,7 @@ _LAST_LINES: Final = 6
 """What is shown of what a server wrote that did not start; its log goes with the recorder."""
 
 
-class RecordingSession:
+class RecordingSession(FleetSession):
     """Records the calls of one client, and sends them on."""
 
     def __init__(self, recording: Recording) -> None:
@@ -126,7 +126,7 @@ def record_fleet(
     patterns: Sequence[str] = (),
     port: int | None = None,
     access: Access | None = None,
-) -> int:
+) -> None:
     """Serve a fleet, and record each session: everything that `replay record -o FILE --servers FLEET` does.
 
     Args:
@@ -137,9 +137,6 @@ def record_fleet(
         port: on loopback, to serve there; stdio where None.
         access: who may use the port; by default those to whom the user gives the token that is printed.
 
-    Returns:
-        The exit code.
-
     Raises:
         ReplayError: the fleet file is wrong, the file cannot be written, or the port is taken.
     """
@@ -147,65 +144,57 @@ def record_fleet(
     store = RecordingStore(path, info, Redactor(fleet.secrets(), patterns), print_notice)
     try:
         if port is None:
-            return anyio.run(FleetHost(fleet, store).serve_stdio)
+            anyio.run(_serve_stdio, fleet, store)
+            return
         with listen(port) as listener:
-            return anyio.run(FleetHost(fleet, store).serve_http, listener, access or Access())
+            anyio.run(_serve_http, fleet, store, listener, access or Access())
     finally:
         store.close()
 
 
-class FleetHost:
-    """Runs the servers of a fleet, and the one server in front of them."""
-
-    def __init__(self, fleet: Fleet, store: RecordingStore) -> None:
-        self._fleet, self._store = fleet, store
-
-    async def serve_stdio(self) -> int:
-        """Serve one client on our standard streams."""
-        async with AsyncExitStack() as stack:
-            interpreter, tasks = await self._enter(stack)
-            sessions = SessionManager(self._store, interpreter, tasks)
-            session = sessions.begin()
-            fleet_server = FleetServer(interpreter, lambda ctx: session)
-            tasks.start_soon(self._start, interpreter, fleet_server)
-            await fleet_server.serve_stdio(tasks)
-            sessions.end(session)
+@asynccontextmanager
+async def _interpreting(fleet: Fleet) -> AsyncIterator[tuple[Interpreter, anyio.abc.TaskGroup]]:
+    """The interpreter of a fleet, not started yet, and tasks that end with it."""
+    with tempfile.TemporaryDirectory(prefix="replay-record-") as logs:
+        interpreter = Interpreter(fleet, names=fleet.servers, logs=Path(logs), on_event=_print_event)
+        async with interpreter, anyio.create_task_group() as tasks:
+            yield interpreter, tasks
             tasks.cancel_scope.cancel()
-        return 0
 
-    async def serve_http(self, listener: socket.socket, access: Access) -> int:
-        """Serve any number of clients on a listening socket."""
-        async with AsyncExitStack() as stack:
-            interpreter, tasks = await self._enter(stack)
-            resolver = HttpSessionResolver(SessionManager(self._store, interpreter, tasks))
-            fleet_server = FleetServer(interpreter, resolver.session_of)
-            await self._start(interpreter, fleet_server)
-            print_notice(f"serving on http://127.0.0.1:{listener.getsockname()[1]}/mcp")
-            if access.token is None:
-                print_notice("without authentication: every program on this machine may call the tools of the fleet")
-            else:
-                print_notice(f"to those who send the header Authorization: Bearer {access.token}")
-            await serve(fleet_server.server, resolver, listener, access)
-            resolver.close()
-            tasks.cancel_scope.cancel()
-        return 0
 
-    async def _enter(self, stack: AsyncExitStack) -> tuple[Interpreter, anyio.abc.TaskGroup]:
-        logs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replay-record-")))
-        interpreter = Interpreter(self._fleet, names=self._fleet.servers, logs=logs, on_event=_print_event)
-        await stack.enter_async_context(interpreter)
-        return interpreter, await stack.enter_async_context(anyio.create_task_group())
+async def _serve_stdio(fleet: Fleet, store: RecordingStore) -> None:
+    """Serve one client on our standard streams."""
+    async with _interpreting(fleet) as (interpreter, tasks):
+        sessions = SessionManager(store, interpreter, tasks)
+        session = sessions.begin()
+        fleet_server = FleetServer(lambda: interpreter.servers, lambda ctx: session)
+        tasks.start_soon(_start, interpreter, fleet_server)
+        await fleet_server.serve_stdio(tasks)
+        sessions.end(session)
 
-    async def _start(self, interpreter: Interpreter, fleet_server: FleetServer) -> None:
-        await interpreter.start()
-        for name, server in interpreter.servers.items():
-            for line in (server.stderr_tail or "").splitlines()[-_LAST_LINES:] if server.error is not None else ():
-                print_notice(f"{name} | {line}")
-        count = fleet_server.expose_tools()
-        reached = [name for name, server in interpreter.servers.items() if server.error is None]
-        print_notice(f"offering {count} tools of {len(reached)} of {len(self._fleet.servers)} servers")
-        if not reached:
-            raise NoServerReachedError("none of the fleet's servers could be started")
+
+async def _serve_http(fleet: Fleet, store: RecordingStore, listener: socket.socket, access: Access) -> None:
+    """Serve any number of clients on a listening socket."""
+    async with _interpreting(fleet) as (interpreter, tasks):
+        resolver = HttpSessionResolver(SessionManager(store, interpreter, tasks))
+        fleet_server = FleetServer(lambda: interpreter.servers, resolver.session_of)
+        await _start(interpreter, fleet_server)
+        print_address(listener, access)
+        if access.token is None:
+            print_notice("without authentication: every program on this machine may call the tools of the fleet")
+        await serve(fleet_server.server, resolver, listener, access)
+
+
+async def _start(interpreter: Interpreter, fleet_server: FleetServer) -> None:
+    await interpreter.start()
+    for name, server in interpreter.servers.items():
+        for line in (server.stderr_tail or "").splitlines()[-_LAST_LINES:] if server.error is not None else ():
+            print_notice(f"{name} | {line}")
+    count = fleet_server.expose_tools()
+    reached = [name for name, server in interpreter.servers.items() if server.error is None]
+    print_notice(f"offering {count} tools of {len(reached)} of {len(interpreter.fleet.servers)} servers")
+    if not reached:
+        raise NoServerReachedError("none of the fleet's servers could be started")
 
 
 def _print_event(event: ServerEvent) -> None:

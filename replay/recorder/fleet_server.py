@@ -6,7 +6,7 @@ import hashlib
 import re
 import signal
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import anyio
 import anyio.abc
@@ -36,12 +36,13 @@ class ServerTool(NamedTuple):
     tool: str
 
 
-class FleetSession(Protocol):
-    """One client's session with the fleet: it is recorded, or answered from a cassette."""
+class FleetSession:
+    """One client's session with the fleet: it is recorded, or answered from a cassette, which records nothing."""
 
     @property
     def has_calls(self) -> bool:
         """Whether the client called a tool."""
+        return False
 
     def record_servers(self, servers: Mapping[str, Server]) -> None:
         """Take note of the servers as they are known by now."""
@@ -51,14 +52,7 @@ class FleetSession(Protocol):
 
     async def call(self, request: dict[str, Any], target: ServerTool, arguments: JsonObject) -> Answer:
         """The answer to a call."""
-
-
-class HasServers(Protocol):
-    """Knows the servers of the fleet."""
-
-    @property
-    def servers(self) -> Mapping[str, Server]:
-        """By name."""
+        raise NotImplementedError
 
 
 SessionOf = Callable[[ServerRequestContext[Any, Any]], FleetSession | None]
@@ -69,12 +63,12 @@ class FleetServer:
     """All tools of a fleet as one MCP server.
 
     Args:
-        fleet: holds the servers.
+        servers: those of the fleet by name, as they are known by now.
         session_of: finds the session of a request.
     """
 
-    def __init__(self, fleet: HasServers, session_of: SessionOf) -> None:
-        self._fleet, self._session_of = fleet, session_of
+    def __init__(self, servers: Callable[[], Mapping[str, Server]], session_of: SessionOf) -> None:
+        self._servers, self._session_of = servers, session_of
         self._tools_ready = anyio.Event()
         self._tools: list[dict[str, Any]] = []
         self._targets: Mapping[str, ServerTool] = {}
@@ -97,9 +91,8 @@ class FleetServer:
         Returns:
             How many there are.
         """
-        found = {
-            ServerTool(server.name, tool.name): tool for server in self._fleet.servers.values() for tool in server.tools
-        }
+        servers = self._servers().values()
+        found = {ServerTool(server.name, tool.name): tool for server in servers for tool in server.tools}
         alone = own_names and len({target.server for target in found}) == 1
         self._targets = {target.tool: target for target in found} if alone else exposed_names(found)
         self._tools = [_tool_entry(name, found[target]) for name, target in self._targets.items()]
@@ -120,7 +113,7 @@ class FleetServer:
         await self._tools_ready.wait()
         if session is not None and id(session) not in self._recorded_sessions:
             self._recorded_sessions.add(id(session))
-            session.record_servers(self._fleet.servers)
+            session.record_servers(self._servers())
         if ctx.method == "tools/list":
             return _envelope(ctx, {"tools": self._tools})
         return await self._call(ctx, session, call_next)
@@ -151,7 +144,7 @@ class FleetServer:
 
     def _tool_of_failed_server(self, name: str) -> ServerTool | None:
         """A tool of a server that did not start: the client may know it from earlier, and should get the reason."""
-        failed = (server.name for server in self._fleet.servers.values() if server.error is not None)
+        failed = (server.name for server in self._servers().values() if server.error is not None)
         return next(
             (ServerTool(server, name[len(server) + 2 :]) for server in failed if name.startswith(f"{server}__")), None
         )

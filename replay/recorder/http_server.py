@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replay.errors import UsageError
 from replay.recorder.fleet_server import FleetSession, stop_on_signal
+from replay.recorder.recording import print_notice
 
 LOOPBACK: Final = "127.0.0.1"
 _SESSION_HEADER: Final = "mcp-session-id"
@@ -83,7 +84,7 @@ class HttpSessionResolver:
             self._sessions.end(session)
 
     def close(self) -> None:
-        """No more requests will come."""
+        """End all sessions: no more requests will come."""
         for session in dict.fromkeys(self._sessions_by_key.values()):
             self._sessions.end(session)
         self._sessions_by_key.clear()
@@ -129,8 +130,16 @@ def is_loopback(listener: socket.socket) -> bool:
     return ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
+def print_address(listener: socket.socket, access: Access) -> None:
+    """Tell the user where clients find the fleet, and what they must send."""
+    host, port = listener.getsockname()
+    print_notice(f"serving on http://{host}:{port}/mcp")
+    if access.token is not None:
+        print_notice(f"to those who send the header Authorization: Bearer {access.token}")
+
+
 async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener: socket.socket, access: Access) -> None:
-    """Serve until a signal to stop arrives."""
+    """Serve until a signal to stop arrives, and end all sessions."""
     port = listener.getsockname()[1]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=is_loopback(listener),  # elsewhere the token keeps web pages out
@@ -140,9 +149,7 @@ async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener:
     manager = StreamableHTTPSessionManager(
         server, security_settings=security, max_request_body_size=_MAX_BODY_BYTES, session_idle_timeout=None
     )
-    endpoint: ASGIApp = SessionEndMiddleware(StreamableHTTPASGIApp(manager), resolver)
-    if access.token is not None:
-        endpoint = TokenMiddleware(endpoint, access.token)
+    endpoint = _Gate(StreamableHTTPASGIApp(manager), resolver, access.token)
     routes = [Route("/mcp", endpoint=endpoint), Route("/mcp/{label}", endpoint=endpoint)]
     app = Starlette(routes=routes, lifespan=lambda app: manager.run())
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2, access_log=False)
@@ -151,36 +158,26 @@ async def serve(server: McpServer[Any], resolver: HttpSessionResolver, listener:
         tasks.start_soon(stop_on_signal, partial(setattr, uvicorn_server, "should_exit", True))
         await uvicorn_server.serve(sockets=[listener])
         tasks.cancel_scope.cancel()
+    resolver.close()
 
 
-class TokenMiddleware:
-    """Passes on the requests that bear the token, and refuses the others."""
+class _Gate:
+    """Passes on the requests that bear the token, refuses the others, and ends a session that its client deletes."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._expected = app, f"bearer {token}".encode()
+    def __init__(self, app: ASGIApp, resolver: HttpSessionResolver, token: str | None) -> None:
+        self._app, self._resolver = app, resolver
+        self._expected = None if token is None else f"bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
-        scheme, _, token = Request(scope).headers.get("authorization", "").partition(" ")
+        request = Request(scope)
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
         given = f"{scheme.lower()} {token.strip()}".encode()
-        if secrets.compare_digest(given, self._expected):
-            await self._app(scope, receive, send)
-        else:
+        if self._expected is not None and not secrets.compare_digest(given, self._expected):
             why = "This server wants the header Authorization: Bearer TOKEN\n"
             refusal = PlainTextResponse(why, HTTPStatus.UNAUTHORIZED, {"www-authenticate": "Bearer"})
             await refusal(scope, receive, send)
-
-
-class SessionEndMiddleware:
-    """Passes requests on, and ends a session when its client deletes it."""
-
-    def __init__(self, app: ASGIApp, resolver: HttpSessionResolver) -> None:
-        self._app, self._resolver = app, resolver
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one ASGI request."""
+            return
         await self._app(scope, receive, send)
-        request = Request(scope)
         session_id = request.headers.get(_SESSION_HEADER)
         if request.method == "DELETE" and session_id is not None:
             self._resolver.end(session_id)

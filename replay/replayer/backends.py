@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
-from replay.interpreter import Interpreter, Sandbox, Timing
+from replay.interpreter import Exchange, Interpreter, Sandbox
 from replay.records import (
     Answer,
     Evidence,
     FleetFacts,
     TextAnswer,
-    Tool,
     Trajectory,
     canonical,
     digest,
@@ -33,40 +33,44 @@ class ToolRequest(NamedTuple):
     """Of its stored answer; see `answer_key`."""
 
 
-class BackendSession(Protocol):
-    """What one trajectory is replayed on: a sandbox with live servers, or the stored answers."""
+class BackendSession(ABC):
+    """What one trajectory is replayed on: a sandbox with live servers, or the stored answers.
+
+    Args:
+        facts: of the fleet.
+        trajectory: its id.
+    """
 
     evidence: Evidence
     """`replay` or `stored`."""
-    state: str
-    """Digest that the trajectory's state begins with."""
-    workspace_servers: frozenset[str]
-    """Servers that share the trajectory's workspace."""
+
+    def __init__(self, facts: FleetFacts, trajectory: str) -> None:
+        self._facts = facts
+        self.state = facts.state_of(trajectory)
+        """Digest that the trajectory's state begins with."""
+        self.workspace_servers = facts.workspace_servers
+        """Servers that share the trajectory's workspace."""
 
     def stateful(self, server: str) -> bool:
         """Whether each trajectory has a process of its own of this server."""
+        facts = self._facts.servers.get(server)
+        return facts is not None and facts.stateful
 
+    @abstractmethod
     def may_send(self, request: ToolRequest) -> bool:
-        """Whether the effects policy lets the tool be called with these arguments."""
+        """Whether the effects policy lets the tool be called, and no argument leads out of a server's sandbox."""
 
+    @abstractmethod
     def has_effects(self, server: str, tool: str) -> bool:
         """Whether calling the tool may change something outside the trajectory's sandbox."""
 
-    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
+    @abstractmethod
+    async def send(self, request: ToolRequest, exchange: Exchange) -> Answer | None:
         """The answer; None where none can be had (`--offline` and not stored). Of a live one the time is taken."""
 
-    def stderr_mark(self, server: str) -> int:
-        """Where the log of the server's stderr ends now."""
-
-    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
-        """The last lines that the server of a request wrote to stderr since; empty where none are known."""
-
-
-class AnswerBackend(Protocol):
-    """Makes a session for each trajectory."""
-
-    def session(self, trajectory: Trajectory, servers: frozenset[str]) -> AbstractAsyncContextManager[BackendSession]:
-        """A session for a trajectory; `servers` are those of the fleet that it names."""
+    @abstractmethod
+    async def stderr_since(self, request: ToolRequest, exchange: Exchange) -> str:
+        """The last lines that the server wrote to stderr since it got a request; empty where none are known."""
 
 
 def answer_key(server_digest: str, tool: str, arguments: dict[str, Any], state: str | None) -> str:
@@ -102,40 +106,20 @@ class LiveBackend:
     """
 
     def __init__(self, interpreter: Interpreter, facts: FleetFacts, allowed: frozenset[str]) -> None:
-        self._interpreter, self.facts, self._allowed = interpreter, facts, allowed
+        self.interpreter, self.facts, self.allowed = interpreter, facts, allowed
         self.notes: dict[str, str] = {}
         """What is odd about workspaces and arguments, and the first trajectory that found it so."""
-        self._refused: set[str] = set()
+        self.refused: set[str] = set()
+        """Servers of which calls were refused for a path; noted once."""
         self._stack = AsyncExitStack()
         self._shared: list[Sandbox] = []
         """One for each instance of the servers without state."""
         self._users: Counter[int] = Counter()
-        self._tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
-
-    def tool(self, server: str, tool: str) -> Tool | None:
-        """The tool as its server described it."""
-        return self._tools.get((server, tool))
-
-    def may_send(self, request: ToolRequest, sandbox: Sandbox, trajectory: str) -> bool:
-        """Whether the effects policy lets the tool be called, and no argument leads out of a server's sandbox."""
-        server, tool = request.server, self.tool(request.server, request.tool)
-        if tool is None or not self._interpreter.may_issue(server, tool, self._allowed):
-            return False
-        path = None if tool.read_only or server in self._allowed else sandbox.forbidden_path(server, request.arguments)
-        if path is not None and server not in self._refused:
-            self._refused.add(server)
-            note = f"a call of {server} names {one_line(path, 100)}, outside its sandbox: such calls are not re-issued"
-            self.notes[note] = trajectory
-        return path is None
-
-    def is_sandboxed(self, server: str) -> bool:
-        """Whether the fleet file says that the server changes nothing outside its workspace and process."""
-        spec = self._interpreter.fleet.servers.get(server)
-        return spec is not None and spec.effects == "sandboxed"
+        self.tools = {(name, tool.name): tool for name, server in interpreter.servers.items() for tool in server.tools}
 
     async def __aenter__(self) -> Self:
-        for _ in range(self._interpreter.instances):
-            self._shared.append(await self._stack.enter_async_context(self._interpreter.sandbox("shared-servers")))
+        for _ in range(self.interpreter.instances):
+            self._shared.append(await self._stack.enter_async_context(self.interpreter.sandbox("shared-servers")))
         return self
 
     async def __aexit__(
@@ -155,41 +139,45 @@ class LiveBackend:
             finally:
                 self._users[least_used] -= 1
             return
-        async with self._interpreter.sandbox(trajectory.id, names=own) as sandbox:
+        async with self.interpreter.sandbox(trajectory.id, names=own) as sandbox:
             if sandbox.note is not None:
                 self.notes.setdefault(sandbox.note, trajectory.id)
             yield _LiveSession(self, sandbox, trajectory.id)
 
 
-class _LiveSession:
-    evidence: Evidence = "replay"
+class _LiveSession(BackendSession):
+    evidence = "replay"
 
     def __init__(self, backend: LiveBackend, sandbox: Sandbox, trajectory: str) -> None:
+        super().__init__(backend.facts, trajectory)
         self._backend, self._sandbox, self._trajectory = backend, sandbox, trajectory
-        self.state = backend.facts.state_of(trajectory)
-        self.workspace_servers = backend.facts.workspace_servers
-
-    def stateful(self, server: str) -> bool:
-        facts = self._backend.facts.servers.get(server)
-        return facts is not None and facts.stateful
 
     def may_send(self, request: ToolRequest) -> bool:
-        return self._backend.may_send(request, self._sandbox, self._trajectory)
+        backend, server = self._backend, request.server
+        tool = backend.tools.get((server, request.tool))
+        if tool is None or not backend.interpreter.may_issue(server, tool, backend.allowed):
+            return False
+        if tool.read_only or server in backend.allowed:
+            return True
+        path = self._sandbox.forbidden_path(server, request.arguments)
+        if path is not None and server not in backend.refused:
+            backend.refused.add(server)
+            note = f"a call of {server} names {one_line(path, 100)}, outside its sandbox: such calls are not re-issued"
+            backend.notes[note] = self._trajectory
+        return path is None
 
     def has_effects(self, server: str, tool: str) -> bool:
-        record = self._backend.tool(server, tool)
+        record = self._backend.tools.get((server, tool))
         if record is not None and record.read_only:
             return False
-        return not (self.stateful(server) and self._backend.is_sandboxed(server))
+        spec = self._backend.interpreter.fleet.servers.get(server)
+        return not (self.stateful(server) and spec is not None and spec.effects == "sandboxed")
 
-    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
-        return await self._sandbox.call(request.server, request.tool, request.arguments, timing)
+    async def send(self, request: ToolRequest, exchange: Exchange) -> Answer | None:
+        return await self._sandbox.call(request.server, request.tool, request.arguments, exchange)
 
-    def stderr_mark(self, server: str) -> int:
-        return self._sandbox.stderr_mark(server)
-
-    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
-        return await self._sandbox.stderr_since(request.server, mark)
+    async def stderr_since(self, request: ToolRequest, exchange: Exchange) -> str:
+        return await self._sandbox.stderr_since(request.server, exchange)
 
 
 class StoredBackend:
@@ -210,18 +198,13 @@ class StoredBackend:
         yield _StoredSession(self._lookup, self._facts, trajectory)
 
 
-class _StoredSession:
-    evidence: Evidence = "stored"
+class _StoredSession(BackendSession):
+    evidence = "stored"
 
     def __init__(self, lookup: Callable[[str], Answer | None], facts: FleetFacts, trajectory: Trajectory) -> None:
-        self._lookup, self._facts = lookup, facts
+        super().__init__(facts, trajectory.id)
+        self._lookup = lookup
         self._mark = mark_of(trajectory) if any(server.stateful for server in facts.servers.values()) else ""
-        self.state = facts.state_of(trajectory.id)
-        self.workspace_servers = facts.workspace_servers
-
-    def stateful(self, server: str) -> bool:
-        facts = self._facts.servers.get(server)
-        return facts is not None and facts.stateful
 
     def may_send(self, request: ToolRequest) -> bool:
         return True
@@ -229,17 +212,18 @@ class _StoredSession:
     def has_effects(self, server: str, tool: str) -> bool:
         return False
 
-    async def send(self, request: ToolRequest, timing: Timing) -> Answer | None:
+    async def send(self, request: ToolRequest, exchange: Exchange) -> Answer | None:
         own = self._lookup(self._own_key(request)) if self.stateful(request.server) else None
         return own or self._lookup(request.key)
 
-    def stderr_mark(self, server: str) -> int:
-        return 0
-
-    async def stderr_since(self, request: ToolRequest, mark: int) -> str:
+    async def stderr_since(self, request: ToolRequest, exchange: Exchange) -> str:
         own = self.stateful(request.server) and self._lookup(self._own_key(request)) is not None
         found = self._lookup(stderr_key(self._own_key(request) if own else request.key))
         return found.text if isinstance(found, TextAnswer) else ""
 
     def _own_key(self, request: ToolRequest) -> str:
         return own_answer_key(request.key, self._mark)
+
+
+AnswerBackend = LiveBackend | StoredBackend
+"""Makes a session for each trajectory."""

@@ -15,14 +15,17 @@ from replay.formats.results_file import ResultsFile
 from replay.interpreter import Fleet, ServerEvent
 from replay.records import Answer, FleetFacts, Server
 from replay.replayer.backends import StoredBackend
-from replay.replayer.executor import Executor, Here, servers_here
+from replay.replayer.executor import Here, servers_here
 from replay.replayer.journal import InputCalls
-from replay.replayer.judging import FileListener, Judging, NoListener, Source
 from replay.replayer.plan import (
+    FileListener,
+    Judging,
     Options,
     Progress,
     ReplayContext,
+    Source,
     facts_of,
+    live_registry,
     policy_of,
     registry_of,
     rules_of,
@@ -36,6 +39,7 @@ from replay.runfile.effects_journal import absolute_path
 if TYPE_CHECKING:
     from replay.replayer.messages import Finder
     from replay.replayer.pool import Pool
+    from replay.replayer.workers import OnWorkers
 
 
 _UNPLACED: Final = (
@@ -82,7 +86,7 @@ async def classify_live(  # noqa: PLR0913
     facts = facts_of(fleet)
     policy = policy_of(facts, options, fleet, live=True)
     names = servers_to_start(run, files, fleet, options, policy, progress)
-    started: AbstractAsyncContextManager[Executor]
+    started: AbstractAsyncContextManager[Here | OnWorkers]
     if pool is None:
         started = servers_here(fleet, facts, names, options, logs=logs, progress=progress, on_event=on_event)
     else:
@@ -97,8 +101,7 @@ async def classify_live(  # noqa: PLR0913
         run.save_facts(facts)
         run.save_trials(options.trials)
         _check_any_started(names, servers)
-        registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True)
-        registry = registry.model_copy(update={"tools_complete": executor.tools_complete})
+        registry = live_registry(fleet, servers, executor.tools_complete)
         inputs = InputCalls({absolute_path(file.path): file for file in files}, registry)
         _warn_of_unplaced(run, inputs, progress)
         backend, rules = executor.backend, rules_of(fleet, options)
@@ -134,7 +137,7 @@ async def classify_stored(  # noqa: PLR0913
     servers: Mapping[str, Server] | None = None,
     answers: Callable[[str], Answer | None] | None = None,
     listener: FileListener | None = None,
-    executor: Executor | None = None,
+    executor: Here | OnWorkers | None = None,
 ) -> None:
     """Judge the calls of files by stored and recorded answers; no server is started.
 
@@ -155,7 +158,7 @@ async def classify_stored(  # noqa: PLR0913
     local_tools = fleet.local_tools if fleet else facts.local_tools
     names = tuple(dict.fromkeys([*(fleet.servers if fleet else ()), *facts.servers, *known]))
     rules = rules_of(fleet, options)
-    registry = registry_of(known, local_tools, names, complete=facts is not None and bool(known))
+    registry = registry_of(known, local_tools, names, complete=bool(known))
     if servers is not None:
         run.save_servers(known.values())
         run.save_facts(facts)
@@ -169,5 +172,5 @@ async def classify_stored(  # noqa: PLR0913
     )
     sources = list(files)
     progress.files = len(sources)
-    judging = Judging(run, context, options, progress, listener or NoListener())
+    judging = Judging(run, context, options, progress, listener)
     await (executor or Here()).judge(judging, sources)

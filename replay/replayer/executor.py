@@ -11,20 +11,18 @@ from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
 
 import anyio
-from anyio.lowlevel import checkpoint
+from anyio import lowlevel
 
 from replay.errors import FormatError, ReplayError
 from replay.formats.results_file import ResultsFile, looking_through
 from replay.interpreter import Fleet, Interpreter, ServerEvent
-from replay.interpreter.processes import modules_not_collected, spare_descriptors
+from replay.interpreter.processes import spare_descriptors
 from replay.records import FleetFacts, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
-from replay.replayer.journal import NothingKept, RunCheckpoint, TrialCheckpoint
-from replay.replayer.judging import Judging, Source
-from replay.replayer.plan import Options, Piece, Progress, readable
+from replay.replayer.journal import Checkpoint, RunCheckpoint
+from replay.replayer.plan import Judging, Options, Piece, Progress, Source, readable
 from replay.replayer.trajectory import replay_trials
 from replay.runfile.effects_journal import Origin
 from replay.safety.redaction import redacting
@@ -32,26 +30,6 @@ from replay.safety.redaction import redacting
 _DESCRIPTORS_OF_JOB = 6
 _DESCRIPTORS_OF_SERVER = 16
 """Pipes, process handle and log of a server, and the pipe on which its start reports."""
-
-
-class Executor(Protocol):
-    """Where trajectories are replayed."""
-
-    backend: AnswerBackend
-
-    @property
-    def servers(self) -> Mapping[str, Server]:
-        """The servers that were started, as they are by now."""
-
-    @property
-    def tools_complete(self) -> Callable[[str], bool] | None:
-        """Whether the list of a server's tools is known to be whole; None where its record tells."""
-
-    async def replay(self, judging: Judging, pieces: Iterator[Piece]) -> None:
-        """Replay trajectories on the servers."""
-
-    async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
-        """Read files, and judge them by stored and recorded answers."""
 
 
 class Here:
@@ -85,7 +63,7 @@ class Here:
 
     async def judge(self, judging: Judging, sources: Iterable[Source]) -> None:
         """Read one file after the other, and judge each trajectory of it; a file is read once."""
-        with interruptible_at_once(), modules_not_collected(), redacting(judging.run.redactor):
+        with interruptible_at_once(), redacting(judging.run.redactor):
             for source in sources:
                 try:
                     file = await _opened(source)
@@ -131,7 +109,7 @@ async def _opened(source: Source) -> ResultsFile:
         except StopIteration as end:
             file: ResultsFile = end.value
             return file
-        await checkpoint()
+        await lowlevel.checkpoint()
 
 
 async def replay_here(judging: Judging, pieces: Iterator[Piece], earlier: int) -> None:
@@ -146,22 +124,21 @@ async def replay_here(judging: Judging, pieces: Iterator[Piece], earlier: int) -
     for piece in pieces:
         try:
             trajectory = context.as_named_here(piece.trajectory)
-            first = _checkpoint_of(judging, piece, trajectory, earlier)
-            both = (first, TrialCheckpoint(first))
-            replayed, results = await replay_trials(trajectory, context, options, both, progress.count)
-            progress.not_repeated += len(first.not_repeated)
-            judging.keep(piece, replayed, results, first.saved)
+            checkpoint = _checkpoint_of(judging, piece, trajectory, earlier)
+            replayed, results = await replay_trials(trajectory, context, options, checkpoint, progress.count)
+            progress.not_repeated += len(checkpoint.not_repeated)
+            judging.keep(piece, replayed, results, checkpoint.saved)
         except Exception as problem:
             if ends_the_run(problem):
                 raise
             judging.give_up(piece, problem)
-        await checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
+        await lowlevel.checkpoint()  # a run of recorded answers waits for nothing, and its progress is to be shown
 
 
-def _checkpoint_of(judging: Judging, piece: Piece, trajectory: Trajectory, earlier: int) -> RunCheckpoint | NothingKept:
+def _checkpoint_of(judging: Judging, piece: Piece, trajectory: Trajectory, earlier: int) -> Checkpoint:
     """What survives a crash of a trajectory's replay: nothing, where it is judged by stored answers."""
     if piece.state is None:
-        return NothingKept()
+        return Checkpoint()
     origin, inputs = Origin.of(piece.file, trajectory), judging.context.input_calls
     return RunCheckpoint(judging.run, piece.state, trajectory, origin=origin, inputs=inputs, earlier=earlier)
 

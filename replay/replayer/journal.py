@@ -4,26 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from replay.formats.results_file import ResultsFile
 from replay.outcomes import Registry
 from replay.records import Answer, Call, CallResult, Trajectory
-from replay.replayer.recorded_servers import with_fleet_names
-from replay.runfile.effects_journal import EffectKey, Origin, SentCall, effect_keys, is_there
+from replay.replayer.recorded_names import with_fleet_names
+from replay.runfile.effects_journal import (
+    EffectKey,
+    EffectsJournal,
+    Origin,
+    SentCall,
+    effect_keys,
+    is_there,
+)
 from replay.runfile.run import Run
 from replay.runfile.trajectory_state import TrajectoryState
 
 
-class Checkpoint(Protocol):
-    """The memory of one trajectory's replay, which survives a crash."""
+class Checkpoint:
+    """The memory of one trajectory's replay. This one forgets; others survive a crash."""
 
-    @property
-    def results(self) -> Mapping[str, CallResult]:
-        """Calls to shared servers that an earlier, interrupted replay finished: they are not sent again."""
+    results: Mapping[str, CallResult] = {}
+    """Calls to shared servers that an earlier, interrupted replay finished: they are not sent again."""
+
+    def __init__(self) -> None:
+        self.saved: dict[str, CallResult] = {}
+        """Verdicts that were kept, by position."""
+        self.not_repeated: set[EffectKey] = set()
+        """Calls that an earlier replay sent, and this one therefore did not."""
+        self._sent: dict[EffectKey, SentCall] = {}
 
     def sent_before(self, key: EffectKey) -> SentCall | None:
         """What is known of a call with effects outside a sandbox that was sent; None where it was not."""
+        if key not in self._sent:
+            found = self._found(key)
+            if found is None or not found.is_placed:
+                return found
+            self._sent[key] = found
+            self.not_repeated.add(key)
+        return self._sent[key]
+
+    def _found(self, key: EffectKey) -> SentCall | None:
+        """What an earlier replay left of a call."""
+        return None
 
     async def before_send(self, key: EffectKey) -> None:
         """Note that a call with effects outside a sandbox is about to be sent; it is noted for good on return."""
@@ -94,6 +117,18 @@ class InputCalls:
             self._known[path] = frozenset(self._read(self._files[path].trajectories))
         return hash((trajectory, key)) in self._known[path]
 
+    def sent(self, journal: EffectsJournal, origin: Origin, key: EffectKey, earlier: int) -> SentCall | None:
+        """What is known of a call that was sent; None where it was not.
+
+        Args:
+            journal: of the run.
+            origin: where the call stands.
+            key: of the call.
+            earlier: the journal's last entry when these files began to be judged.
+        """
+        found = journal.find(origin, key, self.still_holds, earlier)
+        return SentCall(is_placed=False) if found is None and key in self.unplaced else found
+
     def _read(self, trajectories: Callable[[], Iterable[Trajectory]]) -> Iterable[int]:
         for trajectory in trajectories():
             for key in keys_of(self._named(trajectory), self._registry).values():
@@ -103,7 +138,7 @@ class InputCalls:
         return with_fleet_names(trajectory, self._registry.servers).calls()
 
 
-class RunCheckpoint:
+class RunCheckpoint(Checkpoint):
     """The checkpoint that a run file is.
 
     Args:
@@ -123,25 +158,15 @@ class RunCheckpoint:
         *,
         origin: Origin,
         inputs: InputCalls,
-        earlier: int | None = None,
+        earlier: int,
     ) -> None:
+        super().__init__()
         self._run, self._row, self.results = run, state.row, state.results
         self._ordinals = {call.position: ordinal for ordinal, call in enumerate(trajectory.calls())}
         self._origin, self._inputs, self._earlier = origin, inputs, earlier
-        self.saved: dict[str, CallResult] = {}
-        self._sent: dict[EffectKey, SentCall] = {}
-        self.not_repeated: set[EffectKey] = set()
-        """Calls that an earlier replay sent, and this one therefore did not."""
 
-    def sent_before(self, key: EffectKey) -> SentCall | None:
-        """What is known of a call with effects that was sent; None where it was not."""
-        if key not in self._sent:
-            found = self._run.journal().find(self._origin, key, self._inputs.still_holds, self._earlier)
-            if found is None:
-                return SentCall(is_placed=False) if key in self._inputs.unplaced else None
-            self._sent[key] = found
-            self.not_repeated.add(key)
-        return self._sent[key]
+    def _found(self, key: EffectKey) -> SentCall | None:
+        return self._inputs.sent(self._run.journal(), self._origin, key, self._earlier)
 
     async def before_send(self, key: EffectKey) -> None:
         """Write down, for good, that a call with effects is about to be sent."""
@@ -156,34 +181,3 @@ class RunCheckpoint:
         """Keep the verdict of a call to a shared server."""
         self.saved[result.call.position] = result
         self._run.save_calls(self._row, {self._ordinals[result.call.position]: result})
-
-
-class TrialCheckpoint:
-    """The checkpoint of a second trial: it keeps no verdict, and knows what the first one sent."""
-
-    def __init__(self, first: Checkpoint) -> None:
-        self.results: Mapping[str, CallResult] = {}
-        self.sent_before, self.before_send, self.after_send = first.sent_before, first.before_send, first.after_send
-
-    def keep(self, result: CallResult) -> None:
-        """A trial leaves no trace."""
-
-
-class NothingKept:
-    """The checkpoint of a replay that sends nothing, or that is forgotten."""
-
-    results: Mapping[str, CallResult] = {}
-    saved: Mapping[str, CallResult] = {}
-    not_repeated: frozenset[EffectKey] = frozenset()
-
-    def sent_before(self, key: EffectKey) -> None:
-        """Nothing was."""
-
-    async def before_send(self, key: EffectKey) -> None:
-        """Nothing is kept."""
-
-    def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
-        """Nothing is kept."""
-
-    def keep(self, result: CallResult) -> None:
-        """Nothing is kept."""

@@ -1,4 +1,4 @@
-"""The plan of a classification: what is to be done, what verdicts depend on, and how far it is."""
+"""The plan of a classification: what is to be done, what verdicts depend on, how far it is, and where they go."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from replay.formats.results_file import FileSummary, ResultsFile
+from replay.errors import FormatError
+from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
 from replay.interpreter import Fleet, ServerEvent
 from replay.outcomes import Registry
 from replay.outcomes.stages import EVERY_SERVER
-from replay.records import FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
+from replay.records import CallResult, FleetFacts, RuleSpec, Server, ServerFacts, Trajectory, digest
 from replay.records.tool_name import with_calls, without_dispatcher
 from replay.replayer.backends import AnswerBackend
 from replay.replayer.journal import InputCalls
-from replay.replayer.recorded_paths import AbsentPaths
-from replay.replayer.recorded_servers import servers_named, with_fleet_dispatchers, with_fleet_names
-from replay.replayer.verdict import fault_in_words
+from replay.replayer.recorded_names import AbsentPaths, servers_named, with_fleet_dispatchers, with_fleet_names
+from replay.replayer.verdict import fault_in_words, verdict_of_replay_fault
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.repeated_calls import keep_session_calls
+
+Source = ResultsFile | UnopenedFile
+"""A file to judge, looked through already or not."""
+
+_UNKEPT = (ValueError, TypeError, RecursionError)
+"""What a trajectory raises that cannot be written."""
+_NOTHING_FOUND = (*_UNKEPT, LookupError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,12 @@ def stored_facts(run: Run, fleet: Fleet | None) -> FleetFacts:
 
 
 def registry_of(
-    servers: Mapping[str, Server], local_tools: tuple[str, ...], names: tuple[str, ...], *, complete: bool
+    servers: Mapping[str, Server],
+    local_tools: tuple[str, ...],
+    names: tuple[str, ...],
+    *,
+    complete: bool,
+    tools_complete: Callable[[str], bool] | None = None,
 ) -> Registry:
     """The tools that exist, as the classification wants to know them."""
     return Registry(
@@ -158,7 +170,16 @@ def registry_of(
         local_tools=local_tools,
         server_names=names,
         complete=complete,
+        tools_complete=tools_complete,
     )
+
+
+def live_registry(
+    fleet: Fleet, servers: Mapping[str, Server], tools_complete: Callable[[str], bool] | None = None
+) -> Registry:
+    """The tools of a fleet whose servers were started."""
+    names = tuple(fleet.servers)
+    return registry_of(servers, fleet.local_tools, names, complete=True, tools_complete=tools_complete)
 
 
 def rules_of(fleet: Fleet | None, options: Options) -> dict[str, tuple[RuleSpec, ...]]:
@@ -230,3 +251,100 @@ def readable(file: ResultsFile, options: Options, progress: Progress) -> Iterato
 def count_calls(file: ResultsFile | FileSummary, options: Options) -> int:
     """The calls of a file that are to be judged."""
     return sum(islice(file.call_counts, options.limit))
+
+
+def unopened(source: Source) -> UnopenedFile:
+    """The file as it was before it was looked through."""
+    return source.source if isinstance(source, ResultsFile) else source
+
+
+class FileListener(Protocol):
+    """Is told what becomes of files that are looked through and judged in one go."""
+
+    def opened(self, source: Source, file: FileSummary) -> None:
+        """A file was looked through."""
+
+    def refused(self, source: Source, error: FormatError) -> None:
+        """A file cannot be read. Raises where the others must not go on."""
+
+
+@dataclass
+class Judging:
+    """What the trajectories of a classification share."""
+
+    run: Run
+    context: ReplayContext
+    options: Options
+    progress: Progress
+    listener: FileListener | None = None
+    """By default a file that cannot be read ends all."""
+    _rows: dict[str, list[int]] = field(default_factory=dict)
+    """By path, the rows that were reserved for the trajectories of a file that workers judge."""
+
+    # --- files
+
+    def file_opened(self, source: Source, file: FileSummary, number: int | None = None) -> None:
+        """Take note of a file that is judged in one go with being read: what the run holds of it follows it.
+
+        Args:
+            source: as it was named.
+            file: what is in it.
+            number: the run's own, where files are not opened in their order; by default the next.
+        """
+        count = count_calls(file, self.options)
+        self.progress.file_opened(count)
+        with self.run.transaction():
+            self.progress.notes += self.run.follow(file.path, file.model, file.ids)
+            self.run.forget_verdicts([file.path])
+            keep_session_calls(self.run, file.path, file.ids, file.call_counts, file.call_ids, file.last)
+            if number is not None:
+                self.run.file_row(file.path, file.model, file.format, number)
+        if self.listener is not None:
+            self.listener.opened(source, file)
+
+    def file_refused(self, source: Source, error: FormatError) -> None:
+        """Take note of a file that cannot be read."""
+        self.progress.file_opened(0)
+        if self.listener is None:
+            raise error
+        self.listener.refused(source, error)
+
+    # --- trajectories
+
+    def keep(
+        self,
+        piece: Piece,
+        replayed: Trajectory,
+        results: Iterable[CallResult],
+        saved: Mapping[str, CallResult] | None = None,
+    ) -> None:
+        """Write the verdicts of a trajectory, all or none; then its findings, which can be made later too.
+
+        Args:
+            piece: the trajectory, as it was read.
+            replayed: with its data edges.
+            results: its calls, each with its verdict.
+            saved: what stands in the run already, by position.
+        """
+        with self.run.transaction():
+            state = piece.state or self.run.begin(
+                piece.trajectory, file=piece.file, format=piece.format, policy=self.context.policy, record=False
+            )
+            kept = self.run.finish(state.row, replayed, results, saved)
+        if self.options.on_done is not None:
+            try:
+                with self.run.transaction():
+                    self.options.on_done(state.row, kept)
+            except _NOTHING_FOUND as problem:  # what fails there takes no verdict back
+                note = f"{replayed.id}: its findings could not be kept: {fault_in_words(problem)}"
+                self.progress.notes.append(note)
+
+    def give_up(self, piece: Piece, problem: Exception) -> None:
+        """Note what went wrong with a trajectory, and make each of its calls inconclusive."""
+        trajectory = piece.trajectory
+        self.progress.notes.append(f"{trajectory.id}: could not be replayed: {fault_in_words(problem)}")
+        verdict = verdict_of_replay_fault(problem)
+        try:
+            self.keep(piece, trajectory, (CallResult(call, verdict) for call in trajectory.calls()))
+        except _UNKEPT as worse:
+            self.progress.notes.append(f"{trajectory.id}: could not be kept: {fault_in_words(worse)}")

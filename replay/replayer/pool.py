@@ -102,6 +102,10 @@ class Job:
         raise ClusterError(f"a worker could not do its part: {type(problem).__name__}: {problem}") from problem
 
 
+DoAll = Callable[[Iterable[Job]], None]
+"""Has the workers do jobs, and returns when all are done."""
+
+
 @dataclass
 class Pool:
     """Workers that may be used. Made by `open_pool`."""

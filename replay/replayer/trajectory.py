@@ -16,7 +16,7 @@ from replay.dag.drift import compare_answers, volatile_pointers
 from replay.dag.history import failed_visibly
 from replay.dag.rebinding import new_values
 from replay.errors import ReplayError
-from replay.interpreter import Timing
+from replay.interpreter import Exchange
 from replay.outcomes import CallTarget, Classifier, Registry
 from replay.outcomes.second_look import second_look
 from replay.records import (
@@ -38,7 +38,7 @@ from replay.records import (
 from replay.replayer.backends import BackendSession, ToolRequest, answer_key, next_state
 from replay.replayer.journal import Checkpoint, keys_of
 from replay.replayer.plan import Options, ReplayContext
-from replay.replayer.recorded_servers import servers_named
+from replay.replayer.recorded_names import servers_named
 from replay.replayer.verdict import (
     ALIKE,
     HARMLESS,
@@ -65,6 +65,8 @@ class TrajectoryReplayer:
         registry: the tools that exist.
         rules: the user's own rules, by server.
         checkpoint: what survives a crash.
+        resumes: whether verdicts that the checkpoint has stand, and new ones are kept in it; what was sent counts in
+            any case.
         rebinding: whether new values of earlier answers replace the recorded ones in later arguments.
         wanted: whether a `server/tool` is asked for; of the others only those are sent that have a state to build up.
     """
@@ -77,11 +79,12 @@ class TrajectoryReplayer:
         registry: Registry,
         rules: Mapping[str, Sequence[RuleSpec]],
         checkpoint: Checkpoint,
+        resumes: bool = True,
         rebinding: bool = True,
         wanted: Callable[[str], bool] = lambda name: True,
     ) -> None:
         self._trajectory, self._session, self._checkpoint = trajectory, session, checkpoint
-        self._rebinding, self._wanted = rebinding, wanted
+        self._resumes, self._rebinding, self._wanted = resumes, rebinding, wanted
         self._classifier = Classifier(registry, rules)
         self._registry = registry
         self.graph = Graph(trajectory)
@@ -132,7 +135,7 @@ class TrajectoryReplayer:
 
     async def _replay(self, call: Call, on_call: Callable[[], None]) -> None:
         """Give a call its verdict, whatever goes wrong with it: the others go on."""
-        result = self._checkpoint.results.get(call.position)
+        result = self._checkpoint.results.get(call.position) if self._resumes else None
         if result is None:
             target = self._classifier.target(call)
             try:
@@ -170,9 +173,8 @@ class TrajectoryReplayer:
             return self._unsent(call, target, self._classifier.recorded(call, target), "withheld")
         if key is not None:
             await self._checkpoint.before_send(key)
-        mark = self._session.stderr_mark(request.server)
-        timing = Timing()
-        answer = await self._session.send(request, timing)
+        exchange = Exchange()
+        answer = await self._session.send(request, exchange)
         recorded = self._classifier.recorded(call, target)
         if answer is None:
             return self._unsent(call, target, recorded)
@@ -181,10 +183,10 @@ class TrajectoryReplayer:
         sent = call.model_copy(update={"arguments": arguments}) if rebound else call
         replayed = self._classifier.answered(sent, target, answer, self._session.evidence)
         failed = replayed.outcome is not Outcome.SUCCESS
-        stderr = await self._session.stderr_since(request, mark) if failed else ""
+        stderr = await self._session.stderr_since(request, exchange) if failed else ""
         if key is not None and stderr:
             self._checkpoint.after_send(key, answer, stderr)
-        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=timing.seconds)
+        inputs = VerdictInputs(recorded, replayed, rebound=rebound, seconds=exchange.seconds)
         return self._judged(call, request, answer, _with_stderr(inputs, stderr))
 
     def _not_sent_again(
@@ -243,7 +245,7 @@ class TrajectoryReplayer:
             inputs = replace(inputs, recorded=recorded_by_flag(inputs, call.answer, answer))
         verdict = verdict_of_answer(inputs)
         result = self._with_cause(CallResult(call, verdict, request.server, request.tool, request.key, answer))
-        if not self._session.stateful(request.server):
+        if self._resumes and not self._session.stateful(request.server):
             self._checkpoint.keep(result)
         return result
 
@@ -332,7 +334,7 @@ async def replay_trials(
     trajectory: Trajectory,
     context: ReplayContext,
     options: Options,
-    checkpoints: tuple[Checkpoint, Checkpoint],
+    checkpoint: Checkpoint,
     on_call: Callable[[], None],
 ) -> tuple[Trajectory, list[CallResult]]:
     """Replay a trajectory; gives it with its data edges, as far as they are wanted, and its verdicts.
@@ -341,7 +343,7 @@ async def replay_trials(
         trajectory: as `context.as_named_here` gives it.
         context: what it is judged by.
         options: how often, and how.
-        checkpoints: of the first trial, and of the others.
+        checkpoint: keeps the verdicts of the first trial, and knows what any of them sent.
         on_call: called for each call of the first trial that has its verdict.
     """
     names = frozenset(servers_named(trajectory, context.registry.server_names))
@@ -353,7 +355,8 @@ async def replay_trials(
                 session,
                 registry=context.registry,
                 rules=context.rules,
-                checkpoint=checkpoints[min(trial, 1)],
+                checkpoint=checkpoint,
+                resumes=trial == 0,
                 rebinding=options.rebinding,
                 wanted=options.wanted,
             )

@@ -16,12 +16,11 @@ from typing import Any, Final
 
 import replay
 from replay.errors import FormatError
-from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
+from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.formats.sources import InputFile
 from replay.interpreter import Fleet
 from replay.records import digest
-from replay.replayer.judging import FileListener, Source
-from replay.replayer.plan import Options, policy_of, stored_facts
+from replay.replayer.plan import FileListener, Options, Source, policy_of, stored_facts, unopened
 from replay.runfile import Run
 from replay.runfile.judged_files import JudgedFile, digest_of_knowledge, judged_file, keep_judged_file
 
@@ -54,27 +53,28 @@ class UnchangedFiles:
         """Those of the files that must be judged; the listener is told of the others."""
         basis, left = self._basis(), []
         for source in sources:
-            unopened = source.source if isinstance(source, ResultsFile) else source
+            found = unopened(source)
+            file = found.file
             try:
-                content = _content_digest(unopened)
+                content = _content_digest(found)
             except FormatError:  # told of where it is read
                 left.append(source)
                 continue
-            known = judged_file(self._run.connection, unopened.file.path, self._policy)
-            is_same = known and known.digest == _whole_digest(basis, content, unopened.file, known.beside)
-            if known is None or not is_same or (known.last or "") < unopened.since:
-                self._contents[unopened.file.path] = content
+            known = judged_file(self._run.connection, file.path, self._policy)
+            is_same = known and known.digest == _whole_digest(basis, content, file, known.beside)
+            if known is None or not is_same or (known.last or "") < found.since:
+                self._contents[file.path] = content
                 left.append(source)
                 continue
             self.kept += 1
-            self._listener.opened(source, _summary(unopened.file.path, known))
+            self._listener.opened(source, _summary(file.path, known))
         return left
 
     def opened(self, source: Source, file: FileSummary) -> None:
         """A file was looked through."""
-        unopened = source.source if isinstance(source, ResultsFile) else source
-        if (content := self._contents.get(unopened.file.path)) is not None:
-            self._judged.append((unopened.file, file, content))
+        read = unopened(source).file
+        if (content := self._contents.get(read.path)) is not None:
+            self._judged.append((read, file, content))
         self._listener.opened(source, file)
 
     def refused(self, source: Source, error: FormatError) -> None:

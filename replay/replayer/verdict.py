@@ -86,9 +86,10 @@ def verdict_of_answer(inputs: VerdictInputs) -> Verdict:
         return _tainted(inputs, inputs.gap, replayed)
     if recorded is not None and inputs.missing_dependency is not None:
         lacks = f"this machine lacks {inputs.missing_dependency}, which the one that was recorded on had."
-        return _on_another_machine(inputs, recorded, lacks)
+        return _by_recording(inputs, recorded, lacks)
     if recorded is not None and recorded.outcome is Outcome.SUCCESS and inputs.absent_path is not None:
-        return _without_its_files(inputs, recorded, inputs.absent_path)
+        lacks = f"{inputs.absent_path} was there when it was recorded, and is not in the workspace here."
+        return _by_recording(inputs, recorded, lacks, absent_path=inputs.absent_path)
     return _verdict(replayed, inputs, divergence=_divergence(inputs))
 
 
@@ -148,20 +149,11 @@ def _breaks_its_schema(replayed: Judgement) -> bool:
     return replayed.outcome is Outcome.INVALID_ARGUMENTS and bool(replayed.violations)
 
 
-def _on_another_machine(inputs: VerdictInputs, recorded: Judgement, lacks: str) -> Verdict:
-    message = f"{recorded.message} [judged by the recorded answer: {lacks}]"
+def _by_recording(inputs: VerdictInputs, recorded: Judgement, why: str, **fields: Any) -> Verdict:
+    """The verdict by the recorded answer, since this machine lacks what the call needs."""
+    message = f"{recorded.message} [judged by the recorded answer: {why}]"
     judgement = recorded.model_copy(update={"message": message})
-    return _verdict(judgement, inputs, divergence="environment")
-
-
-def _without_its_files(inputs: VerdictInputs, recorded: Judgement, path: str) -> Verdict:
-    judgement = recorded.model_copy(
-        update={
-            "message": f"{recorded.message} [judged by the recorded answer: {path} was there when it was recorded, and "
-            "is not in the workspace here.]"
-        }
-    )
-    return _verdict(judgement, inputs, divergence="environment", absent_path=path)
+    return _verdict(judgement, inputs, divergence="environment", **fields)
 
 
 def _divergence(inputs: VerdictInputs) -> Divergence | None:
@@ -200,34 +192,19 @@ class Gaps:
 
     sharing_workspace: frozenset[str] = frozenset()
     """Servers that work in the trajectory's workspace."""
-    _anywhere: list[str] = field(default_factory=list)
-    _in_workspace: list[str] = field(default_factory=list)
-    _of_server: dict[str, list[str]] = field(default_factory=dict)
+    _gaps: list[tuple[str, str | None]] = field(default_factory=list)
+    """Positions in the order of the steps, each with its server."""
 
     def add(self, position: str, server: str | None) -> None:
         """Note that the call at `position` left a gap; `server` is None where it is not in the fleet."""
-        if server is None:
-            self._anywhere.append(position)
-        elif server in self.sharing_workspace:
-            self._in_workspace.append(position)
-        else:
-            self._of_server.setdefault(server, []).append(position)
+        self._gaps.append((position, server))
 
     def before(self, server: str, ancestors: Iterable[str] = ()) -> str | None:
         """The gap that a call to `server` stands behind: one that it depends on by data, else the last."""
-        gaps: list[str] = [*self._anywhere, *self._of_server.get(server, ())]
-        if server in self.sharing_workspace:
-            gaps += self._in_workspace
-        if not gaps:
-            return None
+        together = self.sharing_workspace if server in self.sharing_workspace else {server}
+        gaps = [position for position, of in self._gaps if of is None or of in together]
         named = set(ancestors)
-        return sorted(gaps, key=lambda position: (position in named, sort_key(position)))[-1]
-
-
-def sort_key(position: str) -> tuple[int, int]:
-    """`s2c1` as (2, 1), to sort by; (0, 0) for a position of another form."""
-    step, _, call = position[1:].partition("c")
-    return (int(step), int(call)) if step.isdigit() and call.isdigit() else (0, 0)
+        return next((position for position in reversed(gaps) if position in named), gaps[-1] if gaps else None)
 
 
 _MISSING = (

@@ -7,10 +7,9 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,13 +22,12 @@ from replay.errors import FormatError
 from replay.formats import look_through
 from replay.interpreter import Fleet, Interpreter
 from replay.outcomes import Registry
-from replay.records import Answer, CallResult, Server, Trajectory
+from replay.records import Answer, Server, Trajectory
 from replay.replayer.backends import AnswerBackend, LiveBackend, StoredBackend
-from replay.replayer.journal import Checkpoint, InputCalls, NothingKept, TrialCheckpoint
+from replay.replayer.journal import Checkpoint, InputCalls
 from replay.replayer.messages import (
     Claim,
     FilePart,
-    Finder,
     JudgedRows,
     Lease,
     LeaseLostError,
@@ -38,7 +36,7 @@ from replay.replayer.messages import (
     Settings,
     WorkerReport,
 )
-from replay.replayer.plan import ReplayContext, registry_of
+from replay.replayer.plan import ReplayContext, live_registry
 from replay.replayer.trajectory import replay_trials
 from replay.runfile.effects_journal import EffectKey, SentCall
 from replay.runfile.shipped_rows import RowMaker, ShippedRows
@@ -103,30 +101,27 @@ command: Final = CommandLink()
 """Of this process."""
 
 
-class RemoteCheckpoint:
+class RemoteCheckpoint(Checkpoint):
     """The memory of a replay on a worker: a call with effects is sent when the command has noted it, and not before.
+
+    What has no effects may be sent again, so that a worker keeps no verdicts.
 
     Args:
         lease: of the trajectory.
     """
 
     def __init__(self, lease: Lease) -> None:
-        self._lease = lease
-        self.results: Mapping[str, CallResult] = lease.results
+        super().__init__()
+        self._lease, self.results = lease, lease.results
         self._owner = secrets.token_hex(8)
-        self._sent: dict[EffectKey, SentCall] = {}
-        self.not_repeated: set[EffectKey] = set()
-        """Calls that were sent before this execution."""
-        self.answers: dict[EffectKey, SentCall] = {}
-        """What those got that this execution sent."""
 
-    def sent_before(self, key: EffectKey) -> SentCall | None:
-        """What is known of a call with effects that was sent; None where it was not."""
-        if key in self._lease.sent:
-            if self._lease.sent[key].is_placed:
-                self.not_repeated.add(key)
-            return self._lease.sent[key]
-        return self._sent.get(key)
+    @property
+    def answers(self) -> tuple[tuple[EffectKey, SentCall], ...]:
+        """What the calls got that this execution sent."""
+        return tuple((key, sent) for key, sent in self._sent.items() if key not in self.not_repeated)
+
+    def _found(self, key: EffectKey) -> SentCall | None:
+        return self._lease.sent.get(key)
 
     async def before_send(self, key: EffectKey) -> None:
         """Have the command note, for good, that the call is about to be sent.
@@ -140,11 +135,8 @@ class RemoteCheckpoint:
 
     def after_send(self, key: EffectKey, answer: Answer, stderr: str = "") -> None:
         """Tell the command at once what the call got."""
-        self._sent[key] = self.answers[key] = SentCall(answer, stderr)
+        self._sent[key] = SentCall(answer, stderr)
         command.tell("answer", (self._lease.row, key, self._sent[key]))
-
-    def keep(self, result: CallResult) -> None:
-        """A worker keeps nothing: what has no effects may be sent again."""
 
 
 def stored_answer(key: str) -> Answer | None:
@@ -154,22 +146,6 @@ def stored_answer(key: str) -> Answer | None:
 
 
 # --- judging
-
-
-@dataclass(frozen=True)
-class _Means:
-    """What trajectories are judged with."""
-
-    context: ReplayContext
-    rows: RowMaker
-    finder: Finder | None
-    redactor: Redactor
-
-    def keep_findings(self, row: int) -> None:
-        """Find what a trajectory shows; where that fails, the command tries it."""
-        with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            if self.finder is not None:
-                self.finder.keep(row)
 
 
 class RunOnWorker:
@@ -188,7 +164,7 @@ class RunOnWorker:
         self._scopes: set[CancelScope] = set()
         try:
             self._portal = self._stack.enter_context(start_blocking_portal())
-            self._means = self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
+            self._stack.enter_context(self._portal.wrap_async_context_manager(self._opened()))
         except BaseException:
             self._stack.close()
             raise
@@ -205,7 +181,7 @@ class RunOnWorker:
     @property
     def report(self) -> WorkerReport:
         """The servers, as this worker has them."""
-        context = self._means.context
+        context = self._context
         notes = tuple(f"{who}: {note}" for note, who in getattr(context.backend, "notes", {}).items())
         return WorkerReport(command.worker_name, tuple(context.registry.servers.values()), notes)
 
@@ -213,8 +189,8 @@ class RunOnWorker:
         """Replay a trajectory on the servers of this worker."""
         checkpoint = RemoteCheckpoint(lease)
         rows = self._portal.call(self._judged, trajectory, checkpoint, lease)
-        lacking = tuple(self._means.context.registry.unavailable)
-        return Replayed(rows, len(checkpoint.not_repeated), tuple(checkpoint.answers.items()), lacking)
+        lacking = tuple(self._context.registry.unavailable)
+        return Replayed(rows, len(checkpoint.not_repeated), checkpoint.answers, lacking)
 
     def judge(self, part: FilePart) -> JudgedRows:
         """Read a file and judge it by stored and recorded answers; gives what was not sent before."""
@@ -235,7 +211,7 @@ class RunOnWorker:
         for number, trajectory in enumerate(islice(file.trajectories(), limit)):
             if number % part.parts != part.part or number in part.done:
                 continue
-            rows.append((number, self._portal.call(self._judged, trajectory, NothingKept(), None)))
+            rows.append((number, self._portal.call(self._judged, trajectory, Checkpoint(), None)))
             calls += sum(len(step.calls) for step in trajectory.steps)
             if calls >= _CALLS_A_MESSAGE or part.one_by_one:
                 command.tell("rows", JudgedRows(command.worker_name, file.summary, tuple(rows)))
@@ -243,16 +219,15 @@ class RunOnWorker:
         return JudgedRows(command.worker_name, file.summary, tuple(rows))
 
     async def _judged(self, original: Trajectory, checkpoint: Checkpoint, lease: Lease | None) -> ShippedRows:
-        means, options = self._means, self.settings.options
-        later = TrialCheckpoint(checkpoint) if lease is not None else checkpoint
-        with CancelScope() as scope, redacting(means.redactor):
+        context, settings = self._context, self.settings
+        with CancelScope() as scope, redacting(self._redactor):
             self._scopes.add(scope)
             try:
-                trajectory = means.context.as_named_here(original)
+                trajectory = context.as_named_here(original)
                 replayed, results = await replay_trials(
-                    trajectory, means.context, options, (checkpoint, later), lambda: self._count(lease)
+                    trajectory, context, settings.options, checkpoint, lambda: self._count(lease)
                 )
-                return means.rows.rows(original, self.settings.policy, replayed, results, means.keep_findings)
+                return self._rows.rows(original, settings.policy, replayed, results, self._keep_findings)
             finally:
                 self._scopes.discard(scope)
         raise LeaseLostError("the run was ended")
@@ -268,11 +243,13 @@ class RunOnWorker:
             self._uncounted, self._told = 0, now
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[_Means]:
+    async def _opened(self) -> AsyncIterator[None]:
+        """Have what trajectories are judged with, as long as the block lasts."""
         settings = self.settings
         if settings.fleet is None:
             backend = StoredBackend(stored_answer if settings.stored_answers else {}, settings.facts)
-            yield self._means_of(backend, settings.registry or Registry(), Redactor(settings.secrets))
+            self._judge_with(backend, settings.registry or Registry(), Redactor(settings.secrets))
+            yield
             return
         fleet = Fleet.model_validate(dict(settings.fleet))
         redactor = Redactor(dict.fromkeys((*settings.secrets, *fleet.secrets())))
@@ -282,18 +259,23 @@ class RunOnWorker:
             ) as interpreter:
                 await interpreter.start()
                 servers = {name: _here(server) for name, server in interpreter.servers.items()}
-                registry = registry_of(servers, fleet.local_tools, tuple(fleet.servers), complete=True).model_copy(
-                    update={"tools_complete": interpreter.tools_complete}
-                )
+                registry = live_registry(fleet, servers, interpreter.tools_complete)
                 async with LiveBackend(interpreter, settings.facts, settings.options.allow_effects) as live:
-                    yield self._means_of(live, registry, redactor)
+                    self._judge_with(live, registry, redactor)
+                    yield
 
-    def _means_of(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> _Means:
-        settings = self.settings
-        inputs = InputCalls({}, registry)
-        context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
-        rows = RowMaker(redactor, registry.servers.values())
-        return _Means(context, rows, settings.finder(rows.run) if settings.finder else None, redactor)
+    def _judge_with(self, backend: AnswerBackend, registry: Registry, redactor: Redactor) -> None:
+        settings, inputs = self.settings, InputCalls({}, registry)
+        self._context = ReplayContext(backend, registry, settings.rules, settings.dispatchers, settings.policy, inputs)
+        self._redactor = redactor
+        self._rows = RowMaker(redactor, registry.servers.values())
+        self._finder = settings.finder(self._rows.run) if settings.finder else None
+
+    def _keep_findings(self, row: int) -> None:
+        """Find what a trajectory shows; where that fails, the command tries it."""
+        with suppress(ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            if self._finder is not None:
+                self._finder.keep(row)
 
 
 def _here(server: Server) -> Server:

@@ -1,6 +1,6 @@
-"""Worker processes of this machine: started, asked and answered over a socket each, and replaced when they are lost.
+"""Opens workers: those of a scheduler, or processes of this machine, asked and answered over a socket each.
 
-A worker is started as `python -P`: the current directory is not where it imports from.
+A process that is lost is replaced. It is started as `python -P`: the current directory is not where it imports from.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,8 +24,9 @@ from typing import Any, Final
 
 import anyio
 import anyio.to_thread
+from anyio.from_thread import start_blocking_portal
 
-from replay.replayer.pool import ClusterError, Pool, WorkerLocation, WorkerLostError
+from replay.replayer.pool import ClusterError, DoAll, Pool, WorkerLocation, WorkerLostError
 from replay.replayer.worker import command, stop_all
 
 _BEGIN: Final = (
@@ -193,6 +194,35 @@ class _Processes:
             process.close()
         for process in self._started:
             await anyio.to_thread.run_sync(process.wait)
+
+
+@asynccontextmanager
+async def open_pool(location: WorkerLocation, note: Callable[[str], None]) -> AsyncIterator[Pool]:
+    """The workers of a location, when the first of them is there; those of this machine end with the block.
+
+    Args:
+        location: where they are.
+        note: told what a person should know.
+
+    Raises:
+        MissingExtraError: there is a scheduler, and Dask is not installed.
+        ClusterError: the scheduler or the workers cannot be used.
+    """
+    if location.is_local:
+        opened = processes_started(location, note)
+    else:
+        from replay.replayer.dask_workers import connected
+
+        opened = connected(location, note)
+    async with opened as pool:
+        yield pool
+
+
+@contextmanager
+def workers_at(location: WorkerLocation, note: Callable[[str], None]) -> Iterator[DoAll]:
+    """The workers of a location, for verbs that are not asynchronous."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(open_pool(location, note)) as pool:
+        yield lambda jobs: portal.call(pool.do, iter(jobs))
 
 
 # --- in the worker

@@ -11,13 +11,12 @@ from typing import Any, Final
 
 from replay.errors import FormatError, ReplayError
 from replay.formats import look_through
-from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
+from replay.formats.results_file import FileSummary, UnopenedFile
 from replay.interpreter import Fleet
 from replay.records import Answer, FleetFacts, Server, Trajectory
 from replay.replayer import worker as on_worker
 from replay.replayer.backends import AnswerBackend, StoredBackend
 from replay.replayer.journal import keys_of
-from replay.replayer.judging import Judging, Source
 from replay.replayer.messages import (
     FilePart,
     Finder,
@@ -28,12 +27,12 @@ from replay.replayer.messages import (
     Replayed,
     Settings,
     WorkerReport,
+    WorkerRequests,
     sendable,
 )
-from replay.replayer.plan import Options, Piece, Progress, rules_of
+from replay.replayer.plan import Judging, Options, Piece, Progress, Source, rules_of, unopened
 from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLostError
-from replay.replayer.recorded_servers import servers_named
-from replay.replayer.worker_requests import WorkerRequests
+from replay.replayer.recorded_names import servers_named
 from replay.runfile import Run, TrajectoryState
 from replay.runfile.effects_journal import EffectKey, Origin, SentCall, absolute_path
 from replay.runfile.shipped_rows import drop_reserved_rows, reserve_rows, write_shipped_rows
@@ -104,7 +103,7 @@ class OnWorkers:
             judging.run, self._settings, stored=judging.run.stored_answer, on_calls=judging.progress.count_of_worker
         )
         self._pool.handle = requests.handle
-        shared = Shared(judging, requests, self._pool.run, judging.run.journal().has_entries())
+        shared = Shared(judging, requests, self._pool.run, judging.run.journal().last())
         for report in self._reports:
             shared.note_lacking(report.worker, (server.name for server in report.servers if server.error is not None))
         await self._pool.do(ReplayJob(shared, piece) for piece in pieces)
@@ -113,7 +112,7 @@ class OnWorkers:
         """Have the workers read files and judge them."""
         run, context = judging.run, judging.context
         settings = Settings(
-            options=for_workers(judging.options),
+            options=replace(judging.options, on_done=None),
             facts=run.facts() or FleetFacts(),
             dispatchers=context.dispatchers,
             policy=context.policy,
@@ -126,7 +125,7 @@ class OnWorkers:
         workers = max(1, sum(worker.threads for worker in self._pool.workers.values()))
         first = run.next_file_row()
         files = [
-            FileOnWorkers(judging, _unopened(source), source, first + number) for number, source in enumerate(sources)
+            FileOnWorkers(judging, unopened(source), source, first + number) for number, source in enumerate(sources)
         ]
         by_path = {file.source.file.path: file for file in files}
         in_order = iter(files)
@@ -158,15 +157,6 @@ class OnWorkers:
             drop_reserved_rows(run)
 
 
-def for_workers(options: Options) -> Options:
-    """What of the options a worker must know."""
-    return replace(options, on_done=None)
-
-
-def _unopened(source: Source) -> UnopenedFile:
-    return source.source if isinstance(source, ResultsFile) else source
-
-
 @asynccontextmanager
 async def servers_on_workers(  # noqa: PLR0913
     pool: Pool,
@@ -196,7 +186,7 @@ async def servers_on_workers(  # noqa: PLR0913
         finder: makes what finds what trajectories show.
     """
     settings = Settings(
-        options=for_workers(options),
+        options=replace(options, on_done=None),
         facts=facts,
         dispatchers=fleet.dispatchers,
         policy=policy,
@@ -230,8 +220,8 @@ class Shared:
     requests: WorkerRequests
     run: str
     """As the workers know it."""
-    journal_asked: bool
-    """Whether earlier runs sent calls with effects."""
+    earlier: int
+    """The journal's last entry when the trajectories began to be replayed."""
     lacking: dict[str, frozenset[str]] = field(default_factory=dict)
     """By worker, the servers that it could not start and another one could."""
 
@@ -251,17 +241,15 @@ class Shared:
 
     def sent_before(self, piece: Piece, *, again: bool) -> dict[EffectKey, SentCall]:
         """The calls with effects of a trajectory that were sent before."""
-        if not (again or self.journal_asked):
+        if not (again or self.earlier):
             return {}
-        unplaced = self.judging.context.input_calls.unplaced
         context, journal = self.judging.context, self.judging.run.journal()
         named, origin = context.as_named_here(piece.trajectory), Origin.of(piece.file, piece.trajectory)
         found = {
-            key: journal.find(origin, key, context.input_calls.still_holds)
+            key: context.input_calls.sent(journal, origin, key, self.earlier)
             for key in keys_of(named.calls(), context.registry).values()
         }
-        sent_before = {key: sent for key, sent in found.items() if sent is not None}
-        return {key: SentCall(is_placed=False) for key in found if key in unplaced} | sent_before
+        return {key: sent for key, sent in found.items() if sent is not None}
 
 
 class ReplayJob(Job):

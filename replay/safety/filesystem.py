@@ -134,13 +134,12 @@ def write_json(record: Record, path: Path, *, private: bool = False) -> None:
     write_atomically(path, text, "surrogatepass", private=private)
 
 
-def lock_file(path: Path, *, wait: float | None = 0, create: bool = True, flags: int = 0, mode: int = 0o644) -> int:
-    """Open a file and lock it against every other process; the kernel frees the lock with the process.
+def lock_file(path: Path, *, wait: float | None = 0, flags: int = 0, mode: int = 0o644) -> int:
+    """Open a file, or make it, and lock it against every other process; the kernel frees the lock with the process.
 
     Args:
         path: of the file.
         wait: seconds to wait while another process holds it; None waits as long as it takes.
-        create: make the file where there is none.
         flags: more flags for `os.open`.
         mode: of a file that is made.
 
@@ -153,7 +152,7 @@ def lock_file(path: Path, *, wait: float | None = 0, create: bool = True, flags:
     """
     deadline = None if wait is None else time.monotonic() + wait
     while True:
-        own = os.O_RDWR | posix.CLOEXEC | posix.NOFOLLOW | posix.NONBLOCK | (os.O_CREAT if create else 0)
+        own = os.O_RDWR | os.O_CREAT | posix.CLOEXEC | posix.NOFOLLOW | posix.NONBLOCK
         descriptor = os.open(path, own | flags, mode)
         try:
             check_is_ours(os.fstat(descriptor))

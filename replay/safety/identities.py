@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any, Final
 
 import re2
@@ -17,13 +16,16 @@ import re2
 from replay.json_values import without_lone_surrogates
 
 _USER, _HOST, _PERSON = "user", "host", "person"
-_SHAPES: Final = (
-    (_USER, r"(?:/home/|/Users/|\\Users\\|-home-|-Users-)([A-Za-z0-9._]+)"),
-    (_PERSON, r"\b([A-Z][\w.']+(?: [A-Z][\w.']+){1,3}) <[^<>\s]+@[^<>\s]+>"),
-    (_USER, r"([A-Za-z0-9._%+-]+)@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"),
-    (_HOST, r"[A-Za-z0-9._%+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b"),
-    (_HOST, r"\b[a-z][a-z0-9+.-]*://(?:[^/\s@\"']+@)?([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)"),
-    (_HOST, r"\b((?:\d{1,3}\.){3}\d{1,3})\b"),
+_SHAPES: Final = tuple(
+    (kind, re2.compile(pattern))
+    for kind, pattern in (
+        (_USER, r"(?:/home/|/Users/|\\Users\\|-home-|-Users-)([A-Za-z0-9._]+)"),
+        (_PERSON, r"\b([A-Z][\w.']+(?: [A-Z][\w.']+){1,3}) <[^<>\s]+@[^<>\s]+>"),
+        (_USER, r"([A-Za-z0-9._%+-]+)@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"),
+        (_HOST, r"[A-Za-z0-9._%+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})\b"),
+        (_HOST, r"\b[a-z][a-z0-9+.-]*://(?:[^/\s@\"']+@)?([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*)"),
+        (_HOST, r"\b((?:\d{1,3}\.){3}\d{1,3})\b"),
+    )
 )
 _NOBODY: Final = frozenset(
     {
@@ -73,7 +75,7 @@ class Identities:
         for text in _texts(value):
             if "@" in text or "/" in text or "\\" in text or "." in text or "-" in text:
                 for kind, pattern in _SHAPES:
-                    for match in _compiled(pattern).finditer(without_lone_surrogates(text)):
+                    for match in pattern.finditer(without_lone_surrogates(text)):
                         self._add(kind, match.group(1).rstrip("."))
 
     def _add(self, kind: str, name: str) -> None:
@@ -114,8 +116,3 @@ def _texts(value: Any) -> Iterator[str]:
             for key, item in value.items():
                 yield str(key)
                 yield from _texts(item)
-
-
-@cache
-def _compiled(pattern: str) -> Any:
-    return re2.compile(pattern)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,8 +25,8 @@ from replay.safety.secret_patterns import (
     SECRET_NAME,
     NamedSecret,
     may_hold_secret,
+    pattern_of,
 )
-from replay.safety.spellings import pattern_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -61,16 +62,13 @@ _OWN_FIELDS: Final = frozenset(
     }
 )
 """Fields of our records that hold words of ours: a secret that happens to be such a word is not one there."""
-_MAX_NAME: Final = 100
-_NAMES_REMEMBERED: Final = 2000
-"""Short texts that were found clean: the names of servers, tools and models come again with each call."""
 
 
 class Redactor:
     """Replaces secrets by `[REDACTED]`.
 
     Args:
-        secrets: values to take out wherever they stand, however they are spelled there (`replay.safety.spellings`).
+        secrets: values to take out wherever they stand, however they are spelled there (`pattern_of`).
             Those shorter than `MIN_SECRET_LENGTH` characters are left alone.
         patterns: regular expressions; whatever one matches is taken out.
         further: what else becomes of a text that is without secrets.
@@ -89,29 +87,16 @@ class Redactor:
         stripped = (secret.strip() for secret in secrets)
         self._secrets = frozenset(secret for secret in stripped if len(secret) >= MIN_SECRET_LENGTH)
         self._patterns = tuple(map(_compiled, patterns))
-        self._clean_names: set[str] = set()
         self._learned: dict[str, bytes] = {}
         """Keys, each as it stands in UTF-8."""
 
     def learn(self, value: Any) -> None:
         """Take note of the keys that stand under their names in a JSON value: from then on they are out anywhere."""
-        found = set(islice(_named_keys(value), _MOST_LEARNED - len(self._learned)))
-        if not found <= self._learned.keys():
-            self._learned |= {key: key.encode() for key in found}
-            self._clean_names.clear()
+        found = islice(_named_keys(value), _MOST_LEARNED - len(self._learned))
+        self._learned |= {key: key.encode() for key in found}
 
     def text(self, text: str) -> str:
         """The text without its secrets; the very same object where it holds none."""
-        if len(text) > _MAX_NAME:
-            return self._text(text)
-        if text in self._clean_names:
-            return text
-        cleaned = self._text(text)
-        if cleaned is text and len(self._clean_names) < _NAMES_REMEMBERED:
-            self._clean_names.add(text)
-        return cleaned
-
-    def _text(self, text: str) -> str:
         text = _without_shapes(self._without_known(text))
         for pattern in self._patterns:
             text = pattern.sub(_unless_empty, text)
@@ -198,7 +183,7 @@ class Redactor:
             return self._object(value)
         if isinstance(value, list | tuple):
             cleaned = _command([self._cleaned(item) for item in value])
-            return value if all(map(_is_same_object, cleaned, value)) else type(value)(cleaned)
+            return value if all(map(operator.is_, cleaned, value)) else type(value)(cleaned)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._number(value)
         return value
@@ -206,14 +191,11 @@ class Redactor:
     def _object(self, value: dict[Any, Any]) -> dict[Any, Any]:
         cleaned: dict[Any, Any] = {}
         for key, item in value.items():
-            cleaned[_unused(self._key(key), cleaned)] = self._member(key, item)
+            cleaned[_unused(self.text(key) if isinstance(key, str) else key, cleaned)] = self._member(key, item)
         unchanged = len(cleaned) == len(value) and all(
             key in cleaned and cleaned[key] is item for key, item in value.items()
         )
         return value if unchanged else cleaned
-
-    def _key(self, key: Any) -> Any:
-        return self.text(key) if isinstance(key, str) else key
 
     def _member(self, key: Any, item: Any) -> Any:
         if not isinstance(key, str) or len(key) > _MAX_KEY_LENGTH or PUBLIC_KEY.match(key):
@@ -325,10 +307,6 @@ def _without_values(item: Any) -> Any:
     if isinstance(item, dict) and isinstance(item.get("value"), str):  # a browser's list of cookies
         return {**item, "value": _without_values(item["value"])}
     return item
-
-
-def _is_same_object(left: object, right: object) -> bool:
-    return left is right
 
 
 def _unless_empty(match: re.Match[str]) -> str:

@@ -46,19 +46,19 @@ _MAX_SECRET: Final = 16_384
 """More characters than a secret has: what was searched may end in half of one."""
 
 
-def printable(text: str, limit: int | None = None) -> str:
+def printable(text: str) -> str:
     r"""Text that is safe to print: control, bidirectional and invisible characters stand as `\x1b`, `\u202e`.
 
     Tabs and newlines stay.
-
-    Args:
-        text: anything.
-        limit: greatest length of the result; what is longer ends in an ellipsis.
     """
-    shown = _escaped(text if limit is None else cut(text, limit + 1))
-    if limit is None or len(shown) <= limit:
-        return shown
-    return shown[: max(limit - 1, 0)] + _ELLIPSIS
+    if text.isascii():
+        return _UNSAFE_ASCII.sub(_escape, text)
+    if not any(part in text for part in _KEPT) or any(stand_in in text for stand_in in _KEPT.values()):
+        return _UNSAFE.sub(_escape, text)
+    text = _UNSAFE.sub(_escape, _PART_OF_EMOJI.sub(lambda match: _KEPT[match[0]], text))
+    for part, stand_in in _KEPT.items():
+        text = text.replace(stand_in, part)
+    return text
 
 
 def one_line(text: str, limit: int | None = None) -> str:
@@ -104,17 +104,6 @@ def printable_json(value: Any) -> str:
 
 def _escape_in_json(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
-
-
-def _escaped(text: str) -> str:
-    if text.isascii():
-        return _UNSAFE_ASCII.sub(_escape, text)
-    if not any(part in text for part in _KEPT) or any(stand_in in text for stand_in in _KEPT.values()):
-        return _UNSAFE.sub(_escape, text)
-    text = _UNSAFE.sub(_escape, _PART_OF_EMOJI.sub(lambda match: _KEPT[match[0]], text))
-    for part, stand_in in _KEPT.items():
-        text = text.replace(stand_in, part)
-    return text
 
 
 def _escape(match: re.Match[str]) -> str:

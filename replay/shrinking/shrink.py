@@ -31,8 +31,8 @@ from replay.records import (
     texts_of,
 )
 from replay.replayer import LiveBackend, TrajectoryReplayer, servers_named, with_fleet_names
-from replay.replayer.journal import NothingKept
-from replay.replayer.plan import Options, facts_of, registry_of, rules_of
+from replay.replayer.journal import Checkpoint
+from replay.replayer.plan import Options, facts_of, live_registry, rules_of
 from replay.safety.redaction import Redactor
 from replay.shrinking.reduce import Reduction, bound_pointers, shorter, with_arguments
 
@@ -99,9 +99,7 @@ class Trials:
     ) -> None:
         fleet: Fleet = interpreter.fleet
         self._backend = LiveBackend(interpreter, facts, allowed)
-        self.registry: Registry = registry_of(
-            interpreter.servers, fleet.local_tools, tuple(fleet.servers), complete=True
-        )
+        self.registry: Registry = live_registry(fleet, interpreter.servers)
         self._rules: Mapping[str, Sequence[RuleSpec]] = rules_of(fleet, Options(labels=labels))
         self.count = 0
 
@@ -110,7 +108,7 @@ class Trials:
         self.count += 1
         async with self._backend.session(trajectory, self.servers(trajectory)) as session:
             replayer = TrajectoryReplayer(
-                trajectory, session, registry=self.registry, rules=self._rules, checkpoint=NothingKept()
+                trajectory, session, registry=self.registry, rules=self._rules, checkpoint=Checkpoint()
             )
             results = {result.call.position: result for result in await replayer.run()}
         answers = {position: result.answer for position, result in results.items() if result.answer is not None}

@@ -141,7 +141,7 @@ def test_what_is_written_holds_nothing_that_a_terminal_acts_on(text: str) -> Non
     behind = io.StringIO()
     SafeStream(behind).write(text)
     (segment,) = PLAIN_TEXT.apply([linked_segment(text)], Color(0, 0, 0))
-    for shown in (behind.getvalue(), printable(text, 20), one_line(text, 20), segment.text):
+    for shown in (behind.getvalue(), printable(text), one_line(text, 20), segment.text):
         assert printable(shown) == shown
         shown.encode()
 

@@ -9,7 +9,7 @@ import pytest
 
 from replay.outcomes import Registry
 from replay.records import Call, Trajectory
-from replay.replayer.recorded_servers import servers_named
+from replay.replayer.recorded_names import servers_named
 from tests.formats.samples import read
 
 

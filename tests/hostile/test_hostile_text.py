@@ -108,7 +108,7 @@ def test_no_part_of_a_token_is_left_at_any_bound(offset: int, length: int) -> No
             text = (
                 (before * (start // len(before) + 1))[:start].rsplit(" ", 1)[0].ljust(start) + TOKEN + " tail" * 9_000
             )
-            assert not any(TOKEN[:10] in cut_text for cut_text in (cut(text, length), printable(text, length)))
+            assert not any(TOKEN[:10] in cut_text for cut_text in (cut(text, length), one_line(text, length)))
 
 
 def test_a_secret_of_the_environment_is_not_left_in_part_either() -> None:

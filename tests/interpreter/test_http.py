@@ -10,8 +10,8 @@ import anyio
 import httpx2
 import pytest
 
-from replay.interpreter.session import streamable_http
-from replay.interpreter.session.streamable_http import HttpChannel
+from replay.interpreter.session import http_channels
+from replay.interpreter.session.http_channels import HttpChannel
 from tests.interpreter.conftest import answer_text
 
 pytestmark = pytest.mark.anyio
@@ -180,11 +180,11 @@ async def test_events_are_read_however_the_bytes_are_cut(cut):
         assert isinstance(received, dict)
         assert received["method"] == "line\u2028separator"
         assert await channel.receive() == {"jsonrpc": "2.0", "id": 7, "result": 1}
-        await channel.close_session()
+        await channel.close()
 
 
 async def test_an_event_beyond_the_limit_is_unreadable_and_the_session_goes_on(host, http_url, monkeypatch):
-    monkeypatch.setattr(streamable_http, "MAX_ANSWER_BYTES", 2**20)
+    monkeypatch.setattr(http_channels, "MAX_ANSWER_BYTES", 2**20)
     async with host({"web": {"url": http_url}}) as interpreter:
         await interpreter.start()
         async with interpreter.sandbox("t") as sandbox:

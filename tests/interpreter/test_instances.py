@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replay.interpreter import Timing
+from replay.interpreter import Exchange
 from replay.records import FleetFacts, Source, Trajectory
 from replay.replayer import LiveBackend
 from replay.replayer.backends import ToolRequest
@@ -21,7 +21,7 @@ async def test_trajectories_side_by_side_get_processes_of_their_own_and_keep_the
             source = Source(file="f", format="x")
             trajectory = Trajectory(id="t", model="m", source=source, steps=())
             async with backend.session(trajectory, frozenset()) as one, backend.session(trajectory, frozenset()) as two:
-                pids = [answer_text(await session.send(asked, Timing())) for session in (one, two, one, two)]
+                pids = [answer_text(await session.send(asked, Exchange())) for session in (one, two, one, two)]
     assert pids[0] != pids[1]
     assert pids[:2] == pids[2:]
 

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from replay.interpreter.session import legacy_sse
+from replay.interpreter.session import http_channels
 from replay.records import TransportFault
 from tests.interpreter.conftest import answer_text
 
@@ -44,7 +44,7 @@ async def test_a_message_that_is_refused_is_an_answer_with_its_status_and_the_se
 async def test_an_event_beyond_the_limit_closes_the_connection_and_the_next_call_opens_another(
     host, sse_url, events, monkeypatch
 ):
-    monkeypatch.setattr(legacy_sse, "MAX_ANSWER_BYTES", 2**20)
+    monkeypatch.setattr(http_channels, "MAX_ANSWER_BYTES", 2**20)
     async with host({"old": {"type": "sse", "url": sse_url}}) as interpreter:
         await interpreter.start()
         async with interpreter.sandbox("t") as sandbox:

@@ -22,8 +22,7 @@ from replay.cli.servers import servers as verb
 from replay.errors import UsageError
 from replay.interpreter.config.specs import AuthSpec
 from replay.interpreter.session.launch import CannotStartError, Launch
-from replay.interpreter.session.oauth import LoginRequiredError, storage_of, stored_login
-from replay.interpreter.session.remote import log_in
+from replay.interpreter.session.oauth import FileTokenStorage, LoginRequiredError, log_in, stored_login
 from tests.interpreter.conftest import answer_text, fleet_of, serving
 
 pytestmark = pytest.mark.anyio
@@ -142,7 +141,7 @@ async def test_a_token_that_the_server_no_longer_takes_is_renewed_without_a_pers
 @pytest.mark.parametrize(("headers", "sent"), [({}, 1), ({"www-authenticate": 'Bearer error="insufficient_scope"'}, 2)])
 async def test_a_403_is_an_answer_and_the_call_is_not_sent_again_unless_another_scope_may_help(headers, sent):
     auth = AuthSpec()
-    await storage_of("web", "http://h/mcp", auth).set_tokens(OAuthToken(access_token="good", expires_in=3600))
+    await FileTokenStorage("web", "http://h/mcp", auth).set_tokens(OAuthToken(access_token="good", expires_in=3600))
     login = stored_login("web", "http://h/mcp", auth)
     seen = []
 

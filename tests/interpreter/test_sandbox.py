@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from replay.errors import FleetError
-from replay.interpreter import Timing
+from replay.interpreter import Exchange
 from tests.interpreter.conftest import answer_text, fleet_of, parsed, server
 
 pytestmark = pytest.mark.anyio
@@ -149,7 +149,7 @@ async def test_task_and_workspace_stand_in_arguments_environment_and_directory(h
     }
     (template / "inner").mkdir()
     async with host({"s": spec}, workspace={"template": "workspaces/task-1"}) as interpreter:
-        interpreter._described["s"] = (await _described(interpreter)).model_copy(update={"error": None})
+        interpreter.described["s"] = (await _described(interpreter)).model_copy(update={"error": None})
         async with interpreter.sandbox("t", "task-1") as sandbox:
             assert answer_text(await sandbox.call("s", "x", {})) == "task-1-${x} /workspace/w /workspace/inner"
 
@@ -181,11 +181,11 @@ async def test_the_time_of_a_call_is_without_the_start_of_its_server(host):
     async with host({"a": server("slow_start", env={"START_SECONDS": "2"}, state="trajectory")}) as interpreter:
         await interpreter.start()
         async with interpreter.sandbox("t", None, []) as sandbox:
-            timing = Timing()
-            await sandbox.call("a", "echo", {"text": "up"}, timing)
-            assert timing.seconds is not None
-            assert 0 < timing.seconds < 2
-            absent = Timing()
+            exchange = Exchange()
+            await sandbox.call("a", "echo", {"text": "up"}, exchange)
+            assert exchange.seconds is not None
+            assert 0 < exchange.seconds < 2
+            absent = Exchange()
             await sandbox.call("nowhere", "echo", {}, absent)
             assert absent.seconds is None
 

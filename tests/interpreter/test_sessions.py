@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from replay.interpreter import Exchange
 from replay.interpreter.session import stdio
 from replay.records import RpcError, ToolResult, TransportFault
 from tests.interpreter.conftest import answer_text, server
@@ -57,7 +58,6 @@ async def test_a_trace_that_comes_in_pieces_is_read_to_its_end(host, tmp_path):
     async with host({"s": server("hangs_in_call")}) as interpreter:
         await interpreter.start()
         async with interpreter.sandbox("t") as sandbox, anyio.create_task_group() as tasks:
-            mark = sandbox.stderr_mark("s")
             log = tmp_path / "logs" / "s.log"
 
             async def write_the_rest() -> None:
@@ -68,7 +68,7 @@ async def test_a_trace_that_comes_in_pieces_is_read_to_its_end(host, tmp_path):
 
             log.write_text("Traceback (most recent call last):\n")
             tasks.start_soon(write_the_rest)
-            assert (await sandbox.stderr_since("s", mark)).endswith("KeyError: 'text'")
+            assert (await sandbox.stderr_since("s", Exchange())).endswith("KeyError: 'text'")
 
 
 async def test_an_answer_that_comes_too_late_is_not_taken_for_another(host):
@@ -122,7 +122,7 @@ async def test_all_calls_in_flight_are_closed_when_the_server_dies(host):
             tasks.start_soon(call, "hang")
             tasks.start_soon(call, "hang")
             await sandbox.call("s", "echo", {"text": ""})
-            ((supervisor, _),) = interpreter._shared["s"]
+            ((supervisor, _),) = interpreter.shared["s"]
             await supervisor.stop()
     assert [answer.fault for answer in answers] == ["closed", "closed"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from replay.replayer.dask_workers import PACKAGE
 from replay.replayer.pool import ClusterError, WorkerLocation
-from replay.replayer.sharing import open_pool
+from replay.replayer.worker_processes import open_pool
 
 distributed = pytest.importorskip("distributed")
 

@@ -10,9 +10,8 @@ import pytest
 
 from replay.records import FleetFacts, TextAnswer
 from replay.replayer.dask_workers import PACKAGE, described_workers, refusal
-from replay.replayer.messages import Claim, LeaseLostError, Settings
+from replay.replayer.messages import Claim, LeaseLostError, Settings, WorkerRequests
 from replay.replayer.plan import Options
-from replay.replayer.worker_requests import WorkerRequests
 from replay.runfile import Run
 from replay.runfile.effects_journal import EffectKey, Origin, SentCall
 

@@ -13,11 +13,17 @@ from replay.formats.results_file import ResultsFile, UnopenedFile
 from replay.outcomes import Registry
 from replay.records import FleetFacts, Server
 from replay.replayer import InputCalls, ReplayContext, StoredBackend
-from replay.replayer.judging import Judging
-from replay.replayer.messages import FilePart, JudgedRows, NotHereError, Replayed, Settings, WorkerReport
-from replay.replayer.plan import Options, Progress, unfinished
+from replay.replayer.messages import (
+    FilePart,
+    JudgedRows,
+    NotHereError,
+    Replayed,
+    Settings,
+    WorkerReport,
+    WorkerRequests,
+)
+from replay.replayer.plan import Judging, Options, Progress, unfinished
 from replay.replayer.pool import MAX_ATTEMPTS, Job, Pool, WorkerLocation, WorkerLostError
-from replay.replayer.worker_requests import WorkerRequests
 from replay.replayer.workers import FileJob, FileOnWorkers, OnWorkers, ReplayJob, Shared
 from replay.runfile import Run
 from replay.runfile.shipped_rows import ShippedRows

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from replay.replayer.pool import ClusterError, Job, Pool, WorkerLocation
-from replay.replayer.sharing import open_pool
+from replay.replayer.worker_processes import open_pool
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]
 Write = Callable[..., Path]

@@ -56,12 +56,6 @@ def test_a_lock_that_is_waited_for_is_the_one_at_the_path(tmp_path: Path) -> Non
     os.close(found[0])
 
 
-def test_a_file_that_is_not_to_be_made_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        lock_file(tmp_path / "lock", create=False)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_error_while_writing_names_the_file_that_was_to_be(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left") as full, atomic_writer(tmp_path / "r.html"):
         raise OSError(errno.ENOSPC, "No space left on device")

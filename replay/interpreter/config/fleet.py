@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -139,10 +138,6 @@ class Fleet(Record):
 
     def secrets(self) -> tuple[str, ...]:
         """Every value that must not be written anywhere: from the environment, from headers, from secret-named keys."""
-        return self._secrets
-
-    @cached_property
-    def _secrets(self) -> tuple[str, ...]:
         values: set[str] = set()
         for name, spec in self.servers.items():
             substitution = _Substitution(self, name, VariableScope(Path("/workspace"), "task"), lenient=True)
@@ -246,15 +241,17 @@ class _Substitution:
     def _from_environment(self, where: str, variable: str, default: str | None) -> str:
         if not _NAME.fullmatch(variable):
             return self._missing(where, f"${{{variable}}} is not a variable name")
+        value = self._environment(variable)
+        if default is not None and not value:
+            return default
+        return value if value is not None else self._missing(where, f"environment variable {variable} is not set")
+
+    def _environment(self, variable: str) -> str | None:
+        """What the environment has for a variable; where it is something, that is remembered."""
         value = os.environ.get(variable)
         if value:
             self.taken.append((variable, value))
-            return value
-        if default is not None:
-            return default
-        if value is not None:
-            return value
-        return self._missing(where, f"environment variable {variable} is not set")
+        return value
 
     def _own(self, where: str, name: str) -> str | None:
         """`${workspace}` and `${task}`, and VS Code's two that need no editor."""
@@ -279,11 +276,9 @@ class _Substitution:
     def _input(self, where: str, name: str) -> str:
         """VS Code would ask its user; here the environment or the input's default answers."""
         variable = re.sub(r"\W", "_", name).upper()
-        value = os.environ.get(variable)
-        if value:
-            self.taken.append((variable, value))
-            return value
         default = self.fleet.inputs.get(name)
+        if value := self._environment(variable):
+            return value
         if default is not None:
             return default
         return self._missing(where, f'input "{name}" has no value; set the environment variable {variable}')

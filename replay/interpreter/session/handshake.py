@@ -35,7 +35,6 @@ _PROTOCOL_VERSION_HEADER: Final = "mcp-protocol-version"
 _MAX_NOTES: Final = 50
 _PROBE_TIMEOUT: Final = 10.0
 """Seconds for `server/discover`: an old server may never answer a method that it does not know."""
-_MAX_MESSAGE_LENGTH: Final = 200
 
 
 class ServerHistory:
@@ -44,7 +43,7 @@ class ServerHistory:
     def __init__(self) -> None:
         self._sentences: dict[str, None] = {}
         self.login: object | None = None
-        """How the server is logged in to, where it wants that; see `transports.login_of`."""
+        """How the server is logged in to, where it wants that; see `oauth.login_of`."""
         self.tools_complete = True
         """Whether the list of its tools was read to its end, and has not changed since."""
         self.wants_initialize = False
@@ -92,37 +91,25 @@ async def negotiate(client: JsonRpcClient, history: ServerHistory) -> ServerIden
     version = LATEST_MODERN_VERSION
     for last_attempt in (False, True):
         probe = await _discover(client, version)
-        mutual = _offered(probe)
-        if isinstance(probe, Failed) and mutual is not None:
-            if mutual.modern and not last_attempt:
-                version = mutual.modern
+        offered = _offered(probe)
+        modern = _newest_modern(offered)
+        if isinstance(probe, Failed) and offered is not None:
+            if modern and not last_attempt:
+                version = modern
                 continue
-            if not mutual.handshake:
-                raise CannotStartError(f"it speaks only MCP {', '.join(mutual.all)}, which this replay does not know")
-        if isinstance(probe, Returned) and mutual is not None and mutual.modern:
-            _speak(client, mutual.modern)
-            return _discovered(probe.result, mutual.modern)
+            if not set(HANDSHAKE_PROTOCOL_VERSIONS).intersection(offered):
+                raise CannotStartError(f"it speaks only MCP {', '.join(offered)}, which this replay does not know")
+        if isinstance(probe, Returned) and modern:
+            _speak(client, modern)
+            return _discovered(probe.result, modern)
         answer = await _initialize(client)
-        offered = _offered(answer)
-        if not last_attempt and isinstance(answer, Failed) and offered is not None and offered.modern:
-            version = offered.modern
+        modern = _newest_modern(_offered(answer))
+        if not last_attempt and isinstance(answer, Failed) and modern:
+            version = modern
             continue
         history.wants_initialize = True
         return await _initialized(client, answer, history.note)
     raise AssertionError("the second attempt returns or raises")
-
-
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    all: tuple[str, ...]
-
-    @property
-    def modern(self) -> str | None:
-        return next((version for version in reversed(MODERN_PROTOCOL_VERSIONS) if version in self.all), None)
-
-    @property
-    def handshake(self) -> bool:
-        return any(version in HANDSHAKE_PROTOCOL_VERSIONS for version in self.all)
 
 
 async def _discover(client: JsonRpcClient, version: str) -> RpcReply | None:
@@ -147,7 +134,9 @@ async def _initialized(client: JsonRpcClient, answer: RpcReply, note: Callable[[
     if isinstance(answer, Closed):
         raise CannotStartError(f"{answer.why} before it answered")
     if isinstance(answer, Failed):
-        raise CannotStartError(f"it refused to initialize: {one_line(_message(answer.error), _MAX_MESSAGE_LENGTH)}")
+        raise CannotStartError(
+            f"it refused to initialize: {one_line(str(answer.error.get('message') or answer.error), 200)}"
+        )
     if isinstance(answer, Unreadable):
         if answer.lost:
             raise CannotStartError(answer.why)
@@ -184,7 +173,7 @@ def _identity(info: Any, protocol: str, capabilities: Any, note: Callable[[str],
     )
 
 
-def _offered(reply: RpcReply | None) -> _Versions | None:
+def _offered(reply: RpcReply | None) -> tuple[str, ...] | None:
     """The versions that a server names, in its answer to discover or in the error that refuses ours."""
     named: Any = None
     if isinstance(reply, Returned) and isinstance(reply.result, dict):
@@ -192,9 +181,11 @@ def _offered(reply: RpcReply | None) -> _Versions | None:
     elif isinstance(reply, Failed) and reply.error.get("code") == UNSUPPORTED_PROTOCOL_VERSION:
         data = reply.error.get("data")
         named = data.get("supported") if isinstance(data, dict) else None
-    if not isinstance(named, list):
-        return None
-    return _Versions(tuple(version for version in named if isinstance(version, str)))
+    return tuple(version for version in named if isinstance(version, str)) if isinstance(named, list) else None
+
+
+def _newest_modern(offered: tuple[str, ...] | None) -> str | None:
+    return next((version for version in reversed(MODERN_PROTOCOL_VERSIONS) if version in (offered or ())), None)
 
 
 def _speak(client: JsonRpcClient, version: str) -> None:
@@ -205,10 +196,6 @@ def _speak(client: JsonRpcClient, version: str) -> None:
         CLIENT_INFO_META_KEY: _client_info(),
         CLIENT_CAPABILITIES_META_KEY: {},
     }
-
-
-def _message(error: JsonObject) -> str:
-    return str(error.get("message") or error)
 
 
 def _text_or_none(value: Any) -> str | None:

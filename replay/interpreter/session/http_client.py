@@ -21,6 +21,7 @@ _CONNECT_TIMEOUT: Final = 10.0
 _KEEPS_METHOD: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})
 _MAX_LINES_OF_EVENT: Final = 500_000
 MAX_REDIRECTS: Final = 3
+TOO_LONG: Final = f"the answer is longer than the limit of {MAX_ANSWER_BYTES // 2**20} MB"
 HTTP_FAILURES: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OAuthFlowError)
 """What a request may raise because of the server, the network or the login."""
 
@@ -120,14 +121,9 @@ def status_in_words(response: httpx2.Response) -> str:
 def failure_in_words(problem: Exception) -> str:
     """One line on one of `HTTP_FAILURES`. The sentences of our own login stand for themselves."""
     if isinstance(problem, httpx2.SSEError) and "exceeded" in str(problem):
-        return too_long()
+        return TOO_LONG
     text = str(problem)
     return one_line(text if isinstance(problem, OAuthFlowError) else f"{type(problem).__name__}: {text}", 300)
-
-
-def too_long() -> str:
-    """What is said of an answer beyond the limit."""
-    return f"the answer is longer than the limit of {MAX_ANSWER_BYTES // 2**20} MB"
 
 
 def parsed_json(text: str | bytes) -> Any:

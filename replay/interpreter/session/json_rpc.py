@@ -2,8 +2,7 @@
 
 The SDK's session parses every answer into its models and rejects what breaks the specification; a replay must see
 what the server really sent. Its `JSONRPCDispatcher.send_raw_request` gives raw results, but loses an error whose code
-is not a number or that comes without an id, and takes about twice as long for a call to a fast server over stdio:
-0.34 ms where this takes 0.18 ms (mean of four runs of 2000 calls each, by turns).
+is not a number or that comes without an id.
 """
 
 from __future__ import annotations
@@ -97,11 +96,13 @@ RpcReply = Returned | Failed | Unreadable | Closed
 
 
 @dataclass
-class Timing:
-    """When a request went out, and when its answer was read or given up."""
+class Exchange:
+    """When a request went out, when its answer was read or given up, and what its server logged before."""
 
     sent: float | None = None
     ended: float | None = None
+    log_mark: int = 0
+    """Where the log of the server's stderr ended before it was asked."""
 
     @property
     def seconds(self) -> float | None:
@@ -112,9 +113,9 @@ class Timing:
 class _Waiter:
     """A request whose answer has not come yet."""
 
-    def __init__(self, timing: Timing) -> None:
-        self._timing = timing
-        self._timing.sent = time.monotonic()
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._exchange.sent = time.monotonic()
         self._arrived = anyio.Event()
         self._reply: RpcReply | None = None
 
@@ -123,7 +124,7 @@ class _Waiter:
         if self._reply is not None:
             return False
         self._reply = reply
-        self._timing.ended = time.monotonic()
+        self._exchange.ended = time.monotonic()
         self._arrived.set()
         return True
 
@@ -200,17 +201,19 @@ class JsonRpcClient:
             waiter.resolve(self._closed)
         self._waiting.clear()
 
-    async def request(self, method: str, params: JsonObject | None = None, timing: Timing | None = None) -> RpcReply:
+    async def request(
+        self, method: str, params: JsonObject | None = None, exchange: Exchange | None = None
+    ) -> RpcReply:
         """Send a request and wait for what comes of it. When cancelled, tells the server so.
 
         Args:
             method: of the protocol.
             params: None for none.
-            timing: takes down how long the server takes.
+            exchange: takes down how long the server takes.
         """
         if self._closed is not None:
             return self._closed
-        timing, headers = timing or Timing(), self.headers
+        exchange, headers = exchange or Exchange(), self.headers
         if self.envelope:
             params = {**(params or {}), "_meta": self.envelope}
             headers = {**headers, "mcp-method": method}
@@ -218,7 +221,7 @@ class JsonRpcClient:
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params is not None:
             message["params"] = params
-        waiter = self._waiting[request_id] = _Waiter(timing)
+        waiter = self._waiting[request_id] = _Waiter(exchange)
         try:
             await self._channel.send(message, headers)
             return await waiter.result()
@@ -229,7 +232,7 @@ class JsonRpcClient:
                 await self._say_cancelled(request_id, headers)
             raise
         finally:
-            timing.ended = timing.ended or time.monotonic()
+            exchange.ended = exchange.ended or time.monotonic()
             self._waiting.pop(request_id, None)
 
     async def notify(

@@ -1,31 +1,44 @@
 """OAuth for remote servers, and the browser that comes back to this machine with a code.
 
 The protocol is the SDK's (`mcp.client.auth`); who may open a browser, and when, is ours. A replay never opens one:
-`replay servers login NAME` does, once; every other verb uses the tokens that it kept.
+`replay servers login NAME` does, once; every other verb uses the tokens that it kept: a file for each server in the
+user's data directory, which nobody else can read.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
+import re
+import time
 import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
-from typing import Final
+from pathlib import Path
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import anyio.abc
 import httpx2
+import platformdirs
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthMetadata, OAuthToken
 from mcp.shared.exceptions import MCPDeprecationWarning
-from pydantic import AnyUrl
+from pydantic import AnyUrl, ValidationError
 
 from replay.interpreter.config.specs import AuthSpec
-from replay.interpreter.session.token_store import FileTokenStorage
+from replay.interpreter.session.handshake import ServerHistory, negotiate
+from replay.interpreter.session.http_channels import remote_channel
+from replay.interpreter.session.json_rpc import JsonRpcClient
+from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.workspace import task_group
+from replay.records import JsonObject
+from replay.safety.filesystem import write_atomically
 from replay.safety.text import one_line
 
 # a failed login is said once, as the reason why the server cannot be had
@@ -35,7 +48,12 @@ _LONG_AGO: Final = 1.0
 _NO_REDIRECT: Final = "http://127.0.0.1/callback"
 PATH: Final = "/callback"
 _MAX_REQUEST_BYTES: Final = 65_536
+MAX_SECONDS: Final = 300.0
+"""How long the user has in the browser."""
 _PAGE: Final = "<!doctype html><title>replay</title><p>{text} You can close this page and go back to the terminal.</p>"
+_Model = TypeVar("_Model", OAuthToken, OAuthClientInformationFull, OAuthMetadata)
+_HEAD: Final[JsonObject] = {"format": "replay.oauth", "version": 1}
+_UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.-]+")
 
 
 class LoginRequiredError(OAuthFlowError):
@@ -102,7 +120,7 @@ def _is_refusal(response: httpx2.Response) -> bool:
 
 def stored_login(name: str, url: str, auth: AuthSpec) -> OAuthLogin:
     """A login that asks no person: by a secret, or by what `replay servers login` kept."""
-    storage = storage_of(name, url, auth)
+    storage = FileTokenStorage(name, url, auth)
     if auth.grant == "client_credentials":
         provider = _by_secret(url, auth, storage)
         needs_person = None
@@ -111,36 +129,6 @@ def stored_login(name: str, url: str, auth: AuthSpec) -> OAuthLogin:
         needs_person = f'it needs a login in the browser; run "replay servers login {name}" once, then try again'
     storage.restore(provider.context)
     return OAuthLogin(provider, needs_person=needs_person)
-
-
-def interactive_login(
-    name: str,
-    url: str,
-    auth: AuthSpec,
-    *,
-    redirect_uri: str,
-    show: Callable[[str], Awaitable[None]],
-    wait: Callable[[], Awaitable[AuthorizationCodeResult]],
-) -> OAuthLogin:
-    """A login by the browser (authorization code with PKCE).
-
-    Args:
-        name: the server's name in the fleet file.
-        url: its address.
-        auth: what the fleet file says of it.
-        redirect_uri: where the browser is sent back to.
-        show: gets the address that the user must open.
-        wait: returns what the browser brought.
-    """
-    storage = storage_of(name, url, auth)
-    provider = _by_browser(url, auth, storage, redirect_uri, show, wait)
-    storage.restore(provider.context)
-    return OAuthLogin(provider, needs_person=None)
-
-
-def storage_of(name: str, url: str, auth: AuthSpec) -> FileTokenStorage:
-    """Where the tokens for a server are kept."""
-    return FileTokenStorage(name, url, auth.grant, auth.client_id)
 
 
 def _by_secret(url: str, auth: AuthSpec, storage: FileTokenStorage) -> OAuthClientProvider:
@@ -248,3 +236,146 @@ def _response(status: str, page: str) -> bytes:
     body = page.encode()
     head = f"HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {len(body)}\r\n"
     return f"{head}connection: close\r\n\r\n".encode() + body
+
+
+def login_of(launch: Launch, history: ServerHistory) -> OAuthLogin | None:
+    """The login of a server that wants one; all its connections share it, so that a token is renewed once."""
+    if launch.auth is None or launch.url is None:
+        return None
+    if not isinstance(history.login, OAuthLogin):
+        history.login = stored_login(launch.name, launch.url, launch.auth)
+    return history.login
+
+
+async def log_in(launch: Launch, show: Callable[[str], None]) -> Path:
+    """Log in to a server anew; what was kept of an earlier login is forgotten.
+
+    Args:
+        launch: the server, which has a URL and a login.
+        show: gets the address that the user must open in a browser on this machine.
+
+    Returns:
+        The file that the tokens are kept in.
+
+    Raises:
+        CannotStartError: the login failed; says why.
+    """
+    auth = launch.auth
+    assert launch.url is not None
+    assert auth is not None
+    storage = FileTokenStorage(launch.name, launch.url, auth)
+    storage.forget()
+
+    async def show_address(address: str) -> None:
+        show(address)
+
+    try:
+        async with browser_callback(auth.redirect_port) as callback:
+            provider = _by_browser(launch.url, auth, storage, callback.url, show_address, callback.result)
+            storage.restore(provider.context)
+            login = OAuthLogin(provider, needs_person=None)
+            with anyio.fail_after(MAX_SECONDS):
+                await _introduce(launch, login)
+    except TimeoutError:
+        raise CannotStartError(f"nobody logged in within {MAX_SECONDS:g} s") from None
+    except OSError as problem:
+        raise CannotStartError(f"the browser cannot come back to this machine: {problem}") from None
+    if not login.has_token:
+        raise CannotStartError("the server asked for no login")
+    return storage.path
+
+
+async def _introduce(launch: Launch, login: httpx2.Auth) -> None:
+    """Say hello to the server, which is refused without a token."""
+    history = ServerHistory()
+    history.wants_initialize = True  # a probe would be given up long before somebody has typed a password
+    async with remote_channel(launch, login) as channel, task_group() as tasks:
+        client = JsonRpcClient(channel, history.note)
+        tasks.start_soon(client.run)
+        await negotiate(client, history)
+
+
+def token_directory() -> Path:
+    """The directory of all token files."""
+    return platformdirs.user_data_path("mcp-replay", appauthor=False) / "oauth"
+
+
+class FileTokenStorage:
+    """The SDK's `TokenStorage`, in a file.
+
+    Keeps besides what the SDK asks for: when the token ends and where it is renewed. The SDK forgets both with the
+    process, and would then send the user to the browser although it holds a refresh token.
+    """
+
+    def __init__(self, name: str, url: str, auth: AuthSpec) -> None:
+        """Name the file.
+
+        Args:
+            name: the server's name in the fleet file.
+            url: the server's address; a token is for it alone.
+            auth: what the fleet file says of it; a token is also for its grant and its client alone.
+        """
+        key = hashlib.sha256(json.dumps([url, auth.grant, auth.client_id]).encode()).hexdigest()[:16]
+        self.path = token_directory() / f"{_UNSAFE_IN_FILE_NAME.sub('_', name)[:60]}-{key}.json"
+        self.context: OAuthContext | None = None
+        """The login that uses this storage."""
+        self.known_client: OAuthClientInformationFull | None = None
+        """The client that the fleet file names; no file of ours holds it."""
+        self._url = url
+
+    def restore(self, context: OAuthContext) -> None:
+        """Give a login the stored token, when it ends, and where it is renewed."""
+        self.context = context
+        stored = self._read()
+        context.current_tokens = _model(OAuthToken, stored.get("tokens"))
+        ends = stored.get("expires_at")
+        context.token_expiry_time = ends if isinstance(ends, int | float) else None
+        context.oauth_metadata = _model(OAuthMetadata, stored.get("authorization_server"))
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens of the last login."""
+        return _model(OAuthToken, self._read().get("tokens"))
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep tokens."""
+        metadata = self.context.oauth_metadata if self.context is not None else None
+        self._write(
+            {
+                **self._read(),
+                "tokens": tokens.model_dump(mode="json", exclude_none=True),
+                "expires_at": None if tokens.expires_in is None else time.time() + tokens.expires_in,
+                "authorization_server": metadata and metadata.model_dump(mode="json", exclude_none=True),
+            }
+        )
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """The client that we are registered as."""
+        return self.known_client or _model(OAuthClientInformationFull, self._read().get("client"))
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep the client that we were registered as."""
+        self._write({**self._read(), "client": client_info.model_dump(mode="json", exclude_none=True)})
+
+    def forget(self) -> None:
+        """Forget the tokens, and the client that we registered as: it is bound to the port of that login."""
+        self.path.unlink(missing_ok=True)
+
+    def _read(self) -> JsonObject:
+        try:
+            stored: Any = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        is_ours = isinstance(stored, dict) and stored.items() >= {**_HEAD, "url": self._url}.items()
+        return stored if is_ours else {}
+
+    def _write(self, content: JsonObject) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.path.parent.chmod(0o700)
+        write_atomically(self.path, json.dumps({**content, **_HEAD, "url": self._url}, indent=1), private=True)
+
+
+def _model(kind: type[_Model], value: Any) -> _Model | None:
+    try:
+        return None if value is None else kind.model_validate(value)
+    except ValidationError:
+        return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 import anyio
 
 from replay.interpreter.session.handshake import DisconnectedOnProbeError, ServerHistory, ServerIdentity, negotiate
-from replay.interpreter.session.json_rpc import Channel, Closed, Failed, JsonRpcClient, RpcReply, Timing, Unreadable
+from replay.interpreter.session.json_rpc import Channel, Closed, Exchange, Failed, JsonRpcClient, RpcReply, Unreadable
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.stderr_log import tail_of
 from replay.interpreter.session.stdio import StdioChannel, running
@@ -98,14 +98,14 @@ class ServerConnection:
         await self.ended.wait()
 
     async def call(
-        self, tool: str, arguments: JsonObject, timeout_seconds: float, timing: Timing | None = None
+        self, tool: str, arguments: JsonObject, timeout_seconds: float, exchange: Exchange | None = None
     ) -> Answer:
         """Call a tool; whatever the server does is an answer."""
         client = self._client
         if client is None:
             return TransportFault(fault="closed", message="the server is gone")
         with anyio.move_on_after(timeout_seconds):
-            reply = await client.request("tools/call", {"name": tool, "arguments": arguments}, timing)
+            reply = await client.request("tools/call", {"name": tool, "arguments": arguments}, exchange)
             return answer_of(reply, self._history.note)
         return TransportFault(fault="timeout", message=f"no answer within {timeout_seconds:g} s")
 
@@ -186,7 +186,8 @@ async def _channel(launch: Launch, log: Path, redactor: Redactor, history: Serve
         async with running(launch, log, redactor) as process:
             yield StdioChannel(process)
     else:
-        from replay.interpreter.session.remote import login_of, remote_channel
+        from replay.interpreter.session.http_channels import remote_channel
+        from replay.interpreter.session.oauth import login_of
 
         if launch.transport == "sse":
             history.wants_initialize = True  # the transport is older than the question for versions

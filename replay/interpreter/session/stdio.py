@@ -7,7 +7,6 @@ which belongs in the answer to the call that it died in, cannot be asked. Here a
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -17,8 +16,7 @@ from typing import Final
 
 import anyio
 import anyio.to_thread
-from anyio.abc import Process
-from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+from anyio.abc import ByteReceiveStream, Process
 
 from replay.interpreter.processes import STARTED_BY, ProcessGuard, end_groups, exit_in_words, signal_groups
 from replay.interpreter.session.json_rpc import MAX_ANSWER_BYTES, ChannelClosedError, Incoming, Unreadable, encoded
@@ -33,7 +31,6 @@ _EXIT_GRACE: Final = 1.0
 _TERM_GRACE: Final = 1.0
 _KILL_GRACE: Final = 5.0
 _CHUNK: Final = 65_536
-_CLOSED: Final = -1
 _KEPT_OF_OVERLONG_LINE: Final = 512
 _FIRST_ID: Final = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
 _LAST_ID: Final = re.compile(rb'"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
@@ -45,19 +42,18 @@ class StdioChannel:
 
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
-        self._lines = _LineReader(process)
-        self._writing = anyio.Lock(fast_acquire=True)
+        self._lines = _LineReader(process.stdout)
+        self._is_broken = False
 
     async def send(self, message: JsonObject, headers: Mapping[str, str]) -> None:
         """Write one line."""
         del headers
-        line = encoded(message) + b"\n"
-        await checkpoint_if_cancelled()
         try:
-            if not self._process.write(line):
-                async with self._writing:
-                    await self._process.drain()
+            if self._is_broken:  # asyncio would log each further line
+                raise anyio.BrokenResourceError
+            await self._process.stdin.send(encoded(message) + b"\n")
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            self._is_broken = True
             raise ChannelClosedError(await self._how_it_ended()) from None
 
     async def receive(self) -> Incoming:
@@ -79,18 +75,18 @@ class StdioChannel:
 class _LineReader:
     """Splits chunks into lines without copying what is waiting, and gives up on a line that is too long."""
 
-    def __init__(self, process: ServerProcess) -> None:
-        self._process = process
+    def __init__(self, stream: ByteReceiveStream) -> None:
+        self._stream = stream
         self._complete: list[bytes | Unreadable] = []
         self._parts: list[bytes] = []
         self._size = 0
 
     async def next(self) -> bytes | Unreadable | None:
         while not self._complete:
-            chunk = await self._process.read()
-            if not chunk:
+            try:
+                self._take(await self._stream.receive(_CHUNK))
+            except (anyio.EndOfStream, anyio.ClosedResourceError, OSError):
                 return None
-            self._take(chunk)
         return self._complete.pop()
 
     def _take(self, chunk: bytes) -> None:
@@ -137,60 +133,13 @@ def _id_in(line: bytes) -> int | None:
 class ServerProcess:
     """A running server, and its stderr on the way to the log."""
 
-    def __init__(self, process: Process, pipes: Pipes, stderr_log: RedactedLog) -> None:
-        self._process, self._pipes, self._stderr_log = process, pipes, stderr_log
-        self._unsent = memoryview(b"")
-        self._took_without_waiting = False
-
-    @property
-    def pid(self) -> int:
+    def __init__(self, process: Process, stderr_log: RedactedLog) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process, self._stderr_log = process, stderr_log
+        self.stdin, self.stdout = process.stdin, process.stdout
+        self.pid = process.pid
         """Process id; also that of its process group."""
-        return self._process.pid
-
-    def write(self, data: bytes) -> bool:
-        """Write to its stdin; gives whether all of it went through, else `drain` writes the rest.
-
-        Raises anyio's resource errors or OSError when it is gone.
-        """
-        self._unsent = memoryview(bytes(self._unsent) + data if self._unsent else data)
-        return self._push()
-
-    async def drain(self) -> None:
-        """Write what its stdin did not take at once; for one task at a time. What is left when cancelled is kept."""
-        while not self._push():
-            await anyio.wait_writable(self._pipes.stdin)
-
-    def _push(self) -> bool:
-        while self._unsent:
-            try:
-                written = os.write(self._pipes.open_stdin(), self._unsent)
-            except BlockingIOError:
-                return False
-            self._unsent = self._unsent[written:]
-        return True
-
-    async def read(self) -> bytes:
-        """The next chunk of its stdout; empty at the end."""
-        if self._took_without_waiting:  # of a server that never stops to write others must hear too
-            await checkpoint()
-        chunk = self._read_now()
-        self._took_without_waiting = chunk is not None
-        while chunk is None:
-            try:
-                await anyio.wait_readable(self._pipes.stdout)
-            except (anyio.ClosedResourceError, OSError):
-                return b""
-            chunk = self._read_now()
-        return chunk
-
-    def _read_now(self) -> bytes | None:
-        """What it wrote to stdout so far; empty at the end, None where nothing is there yet."""
-        try:
-            return os.read(self._pipes.stdout, _CHUNK)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return b""
 
     async def exit_status(self, timeout_seconds: float) -> str | None:
         """How it ended, in words; None while it runs."""
@@ -201,7 +150,7 @@ class ServerProcess:
 
     async def stop(self) -> None:
         """End it and all it started: close stdin, then SIGTERM, then SIGKILL, each after a grace."""
-        self._pipes.close_stdin()
+        await self.stdin.aclose()
         with anyio.move_on_after(_EXIT_GRACE):
             await self._process.wait()
         if signal_groups([self.pid], 0):
@@ -211,45 +160,7 @@ class ServerProcess:
             await self._process.wait()
         with suppress(OSError, ProcessLookupError):
             await self._process.aclose()
-        self._pipes.close()
         await anyio.to_thread.run_sync(self._stderr_log.drain)
-
-
-class Pipes:
-    """Our ends of a server's stdin and stdout; neither makes us wait."""
-
-    def __init__(self) -> None:
-        self.servers_stdin, self.stdin = os.pipe()
-        self.stdout, self.servers_stdout = os.pipe()
-        os.set_blocking(self.stdin, False)
-        os.set_blocking(self.stdout, False)
-
-    def close_servers(self) -> None:
-        """Close the server's ends, which it has for itself once it runs."""
-        os.close(self.servers_stdin)
-        os.close(self.servers_stdout)
-
-    def open_stdin(self) -> int:
-        """The end to write to. Raises anyio's ClosedResourceError when it was closed."""
-        if self.stdin == _CLOSED:
-            raise anyio.ClosedResourceError
-        return self.stdin
-
-    def close_stdin(self) -> None:
-        """Let the server see the end of its stdin."""
-        self.stdin = _close(self.stdin)
-
-    def close(self) -> None:
-        """Close both of our ends."""
-        self.close_stdin()
-        self.stdout = _close(self.stdout)
-
-
-def _close(descriptor: int) -> int:
-    if descriptor != _CLOSED:
-        anyio.notify_closing(descriptor)
-        os.close(descriptor)
-    return _CLOSED
 
 
 @asynccontextmanager
@@ -268,27 +179,21 @@ async def running(launch: Launch, log: Path, redactor: Redactor) -> AsyncIterato
     stderr_log = RedactedLog(log, redactor)
     guard = launch.guard or ProcessGuard()
     mark = guard.new_mark()
-    pipes = Pipes()
     try:
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
                 launch.command,
                 env={**launch.env, STARTED_BY: mark},
                 cwd=launch.cwd,
-                stdin=pipes.servers_stdin,
-                stdout=pipes.servers_stdout,
                 stderr=stderr_log.write_end,
                 start_new_session=True,
             )
             guard.started(process.pid)
     except (OSError, ValueError) as problem:
         stderr_log.abandon()
-        pipes.close()
         raise CannotStartError(f"{launch.command[0]} cannot be started: {problem}") from None
-    finally:
-        pipes.close_servers()
     stderr_log.start()
-    server = ServerProcess(process, pipes, stderr_log)
+    server = ServerProcess(process, stderr_log)
     try:
         yield server
     finally:

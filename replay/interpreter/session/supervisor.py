@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 from replay.errors import FleetError
 from replay.interpreter.config.specs import ServerSpec
 from replay.interpreter.session.handshake import ServerHistory
-from replay.interpreter.session.json_rpc import Timing
+from replay.interpreter.session.json_rpc import Exchange
 from replay.interpreter.session.launch import CannotStartError, Launch
 from replay.interpreter.session.server_connection import ServerConnection
 from replay.interpreter.session.stderr_log import tail_of
@@ -32,11 +32,14 @@ _BYTES_OF_A_CALL: Final = 262_144
 """What is kept of what a server wrote during a call: a trace with all of its causes."""
 
 
+EventKind = Literal["starting", "started", "failed", "restarted"]
+
+
 class ServerEvent(Record):
     """Something happened to a server."""
 
     server: str
-    kind: Literal["starting", "started", "failed", "restarted"]
+    kind: EventKind
     message: str = ""
     """Why it failed, or was restarted."""
     trajectory: str | None = None
@@ -92,14 +95,16 @@ class Supervisor:
             notes=self._history.notes,
         )
 
-    async def call(self, tool: str, arguments: JsonObject, timing: Timing | None = None) -> Answer:
-        """Call a tool. Never raises for what the server does; its start is not in the timing."""
+    async def call(self, tool: str, arguments: JsonObject, exchange: Exchange | None = None) -> Answer:
+        """Call a tool. Never raises for what the server does; its start is not in the seconds of the exchange."""
+        if exchange is not None:
+            exchange.log_mark = self._log_end()
         connection = await self._alive()
         if isinstance(connection, TransportFault):
             return connection
         before = connection.messages_received
         try:
-            answer = await connection.call(tool, arguments, self.spec.call_timeout, timing)
+            answer = await connection.call(tool, arguments, self.spec.call_timeout, exchange)
         except Exception as problem:  # noqa: BLE001 - whatever the server does is an answer
             why = one_line(f"its answer cannot be used: {type(problem).__name__}: {problem}", _MAX_REASON_LENGTH)
             answer = TransportFault(fault="unreadable", message=without_lone_surrogates(why))
@@ -108,7 +113,7 @@ class Supervisor:
             self._silent_since = before
         return answer
 
-    def stderr_mark(self) -> int:
+    def _log_end(self) -> int:
         """Where the log of its stderr ends now."""
         try:
             return self._log.stat().st_size
@@ -118,12 +123,12 @@ class Supervisor:
     async def stderr_since(self, mark: int) -> str:
         """The last lines that it wrote to stderr since; waits a moment for them to reach the log, and for their end."""
         for pause in _STDERR_PAUSES:
-            if self.stderr_mark() > mark:
+            if self._log_end() > mark:
                 break
             await anyio.sleep(pause)
         read = mark
         for pause in _STDERR_GROWS:
-            size = self.stderr_mark()
+            size = self._log_end()
             if size == read:
                 break
             read = size
@@ -192,31 +197,22 @@ class Supervisor:
     def _failed(self, why: str) -> TransportFault:
         self._last_error = one_line(self._redactor.text(why), _MAX_REASON_LENGTH)
         self._emit("failed", self._last_error)
-        return self._fault(self._last_error)
+        return TransportFault(fault="not-started", message=self._last_error)
 
     def _given_up(self) -> TransportFault:
         restarts = self._starts - 1
         again = f"; it was restarted {restarts} times already" if restarts else ""
-        return self._fault(f"{self._last_error or 'it ended'}{again}")
-
-    def _fault(self, why: str) -> TransportFault:
-        return TransportFault(fault="not-started", message=why)
+        return TransportFault(fault="not-started", message=f"{self._last_error or 'it ended'}{again}")
 
     def _stderr_tail(self) -> str | None:
         tail = self._current.stderr_tail() if self._current else None
         return printable(self._redactor.text(tail)) if tail else None
 
-    def _emit(self, kind: str, message: str = "") -> None:
+    def _emit(self, kind: EventKind, message: str = "") -> None:
         tail = self._stderr_tail() if kind == "failed" else None
+        log = self._log if tail else None
         self._on_event(
-            ServerEvent.model_validate(
-                {
-                    "server": self.name,
-                    "kind": kind,
-                    "message": message,
-                    "trajectory": self._trajectory,
-                    "log": self._log if tail else None,
-                    "stderr_tail": tail,
-                }
+            ServerEvent(
+                server=self.name, kind=kind, message=message, trajectory=self._trajectory, log=log, stderr_tail=tail
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from replay.interpreter.session.handshake import ServerIdentity
 from replay.interpreter.session.json_rpc import Closed, Failed, JsonRpcClient, Returned, Unreadable
@@ -20,16 +20,8 @@ _MAX_NAMES: Final = 3
 Note = Callable[[str], None]
 
 
-class ToolsList(NamedTuple):
-    """What a server listed."""
-
-    tools: tuple[Tool, ...]
-    complete: bool = True
-    """Whether that is all: each page was a list, and the last one was reached."""
-
-
-async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note) -> ToolsList:
-    """All pages of tools/list.
+async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note) -> tuple[tuple[Tool, ...], bool]:
+    """All pages of tools/list, and whether that is all: each was a list, and the last one was reached.
 
     Raises:
         CannotStartError: the server gives no list though it has tools.
@@ -41,7 +33,7 @@ async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note
     for _ in range(_MAX_PAGES):
         page = await _page(client, identity, cursor)
         if page is None:
-            return ToolsList(())
+            return (), True
         listed = page.get("tools")
         if isinstance(listed, list):
             entries += listed
@@ -60,7 +52,7 @@ async def list_tools(client: JsonRpcClient, identity: ServerIdentity, note: Note
     else:
         note(f"tools/list has more than {_MAX_PAGES} pages; the rest was not read")
         complete = False
-    return ToolsList(_tools_of(entries[:_MAX_TOOLS], note), complete and len(entries) <= _MAX_TOOLS)
+    return _tools_of(entries[:_MAX_TOOLS], note), complete and len(entries) <= _MAX_TOOLS
 
 
 async def _page(client: JsonRpcClient, identity: ServerIdentity, cursor: str | None) -> JsonObject | None:
