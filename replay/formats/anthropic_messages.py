@@ -28,12 +28,11 @@ class AnthropicMessagesReader:
         first = without_envelope(head.first)
         if _is_response(first):
             return Match(0.95, '"type": "message" or "stop_reason" with content blocks')
-        messages = _messages(first) or [record for record in head.records if isinstance(record, dict)]
+        messages = _messages(first) or head.objects
         kinds = {str(block.get("type")) for message in messages for block in _blocks(message) if _is_message(message)}
         if kinds & (CALL_BLOCKS | RESULT_BLOCKS):
             return Match(0.95, "messages with tool_use and tool_result blocks")
-        tools = first.get("tools")
-        own = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+        own = any("input_schema" in tool for tool in objects(first.get("tools")))
         if any("tool_calls" in message or message.get("role") == "tool" for message in messages):
             return NO_MATCH
         if _messages(first) and (own or "anthropic_version" in first or "mcp_servers" in first):
@@ -87,7 +86,7 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
 
 
 def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document) -> Trajectory:
-    log = CallLog()
+    log = CallLog(place, identifier)
     for message in objects(messages):
         for block in _blocks(message):
             if block.get("type") != "text":
@@ -100,7 +99,7 @@ def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: s
         body.get("model") or next((item["model"] for item in objects(messages) if item.get("model")), None)
     )
     usage, tools = usage_in(body.get("usage")), tool_definitions(body.get("tools"))
-    return log.trajectory(document, AnthropicMessagesReader.name, place, identifier, usage=usage, tools=tools)
+    return log.trajectory(document, AnthropicMessagesReader.name, usage=usage, tools=tools)
 
 
 def _read_block(block: JsonObject, log: CallLog) -> None:

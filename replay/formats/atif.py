@@ -61,7 +61,7 @@ class AtifReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an object, and behind it its embedded sub-agents."""
-        for element in document.matching(lambda record: isinstance(object_in(record).get("steps"), list)):
+        for element in document.objects(lambda record: isinstance(record.get("steps"), list)):
             _note_version(document, element.value, element.place)
             yield from _with_subagents(element.value, document, element.place, None)
 

@@ -63,6 +63,12 @@ def whole_number(value: Any) -> int | None:
         return None
 
 
+def sum_of(counts: JsonObject, *keys: str) -> int | None:
+    """The sum of the counts under several keys; None where none of them is there."""
+    numbers = [counts[key] for key in keys if isinstance(counts.get(key), int)]
+    return sum(numbers) if numbers else None
+
+
 def first_of(values: Mapping[str, Any], *keys: str) -> Any:
     """The value of the first key that is there and not null."""
     return next((values[key] for key in keys if values.get(key) is not None), None)
@@ -88,11 +94,11 @@ def to_json(value: Any) -> str:
         return "(nested too deeply to be kept)"
 
 
-def nested_lines(value: Any, is_line: Callable[[JsonObject], bool]) -> list[JsonObject]:
+def nested_lines(value: JsonObject, is_line: Callable[[JsonObject], bool]) -> list[JsonObject]:
     """A line of a log by itself, or the lines that an object around them holds as a list under one of its keys."""
-    if not isinstance(value, dict) or is_line(value):
-        return [value] if isinstance(value, dict) else []
-    lists = ([item for item in inner if isinstance(item, dict)] for inner in value.values() if isinstance(inner, list))
+    if is_line(value):
+        return [value]
+    lists = map(objects, value.values())
     typed = (lines for lines in lists if {"type", "msg"} & set().union(*lines))  # as a log's lines are
     return next((lines for lines in typed if any(map(is_line, lines))), [value])
 

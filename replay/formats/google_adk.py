@@ -51,35 +51,33 @@ class GoogleAdkReader:
         """One a session; a bare list of events is one session."""
         bare: list[JsonObject] = []
         turns: list[JsonObject] = []
-        for element in document.records():
+        for element in document.objects():
             record = element.value
             if is_eval_set(record):
                 for name, case in sessions_of(record):
                     if name is None:
-                        turns += case["events"]
+                        turns += case
                     else:
-                        yield self._trajectory(case, name, element.place, document)
-            elif isinstance(record, dict) and isinstance(record.get("events"), list):
-                identifier = identifier_of(record.get("id"))
-                identifier = identifier or (document.task_name if element.place == "$" else element.place)
-                yield self._trajectory(record, identifier, element.place, document)
-            elif isinstance(record, dict) and _is_event(record):
+                        yield _log_of(case, element.place, name).trajectory(document, self.name)
+            elif isinstance(record.get("events"), list):
+                events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record["events"])]
+                identifier = identifier_of(record.get("id")) or (None if element.place == "$" else element.place)
+                yield _log_of(events, element.place, identifier).trajectory(document, self.name)
+            elif _is_event(record):
                 bare.append(record)
             else:
                 document.leave(element)
-        if turns:
-            yield self._trajectory({"events": turns}, document.task_name, "$", document)
-        if bare:
-            yield self._trajectory({"events": bare}, document.task_name, "$", document)
+        for events in filter(None, (turns, bare)):
+            yield _log_of(events).trajectory(document, self.name)
 
-    def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
-        events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record.get("events"))]
-        log, start = CallLog(), earliest(events)
-        models = (text_of(first_of(event, "model_version", "modelVersion")) for event in events)
-        log.model, log.started_at = next(filter(None, models), None), iso_time(start)
-        for number, event in enumerate(events):
-            _read(event, number, start, log)
-        return log.trajectory(document, self.name, place, identifier)
+
+def _log_of(events: list[JsonObject], place: str = "$", identifier: str | None = None) -> CallLog:
+    log, start = CallLog(place, identifier), earliest(events)
+    models = (text_of(first_of(event, "model_version", "modelVersion")) for event in events)
+    log.model, log.started_at = next(filter(None, models), None), iso_time(start)
+    for number, event in enumerate(events):
+        _read(event, number, start, log)
+    return log
 
 
 def _is_event(value: JsonObject) -> bool:
@@ -124,10 +122,8 @@ def _answer(response: Any) -> Answer | None:
     return answer_of("null" if response is None else response)
 
 
-def is_eval_set(value: Any) -> bool:
+def is_eval_set(value: JsonObject) -> bool:
     """Whether a record is an eval set, or an entry of one of the older forms: a turn, or a case with turns."""
-    if not isinstance(value, dict):
-        return False
     cases = objects(first_of(value, "eval_cases", "evalCases"))
     if any("conversation" in case for case in cases):
         return True
@@ -138,18 +134,18 @@ def _is_old_turn(value: JsonObject) -> bool:
     return value.keys() >= _OLD_TURN
 
 
-def sessions_of(value: JsonObject) -> Iterator[tuple[str | None, JsonObject]]:
-    """(name, session) of each case."""
+def sessions_of(value: JsonObject) -> Iterator[tuple[str | None, list[JsonObject]]]:
+    """(name, events) of each case."""
     if _is_old_turn(value):
-        yield None, {"events": list(_old_events([value]))}
+        yield None, list(_old_events([value]))
         return
     turns = objects(value.get("data"))
     if turns:
-        yield identifier_of(value.get("name")), {"events": list(_old_events(turns))}
+        yield identifier_of(value.get("name")), list(_old_events(turns))
         return
     for case in objects(first_of(value, "eval_cases", "evalCases")):
         events = [event for turn in objects(case.get("conversation")) for event in _events(turn)]
-        yield identifier_of(first_of(case, "eval_id", "evalId")), {"events": events}
+        yield identifier_of(first_of(case, "eval_id", "evalId")), events
 
 
 def _events(turn: JsonObject) -> Iterator[JsonObject]:

@@ -25,9 +25,9 @@ from replay.formats.record_builders import (
     labels_of,
     of_server,
     reported_in,
-    summed_usage,
     tool_definitions,
-    with_mcp_server,
+    total_usage,
+    usage_of,
     written_call,
 )
 from replay.formats.times import seconds_after, seconds_of
@@ -82,7 +82,7 @@ class InspectReader:
                 place = f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json"
                 yield _trajectory(sample, header, place, document)
             return
-        for element in document.matching(lambda record: "eval" in object_in(record)):
+        for element in document.objects(lambda record: "eval" in record):
             _note_version(document, element.value)
             for index, sample in enumerate(objects(element.value.get("samples"))):
                 yield _trajectory(sample, element.value, f"{element.place}.samples[{index}]", document)
@@ -104,16 +104,14 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
     began = text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None)
     offered = [tool for event in events if event.get("event") == "model" for tool in objects(event.get("tools"))]
-    log, times = CallLog(), _tool_times(events)
+    identifier = identifier_of(sample.get("id")) or place
+    log, times = CallLog(place, f"{identifier}_epoch_{sample.get('epoch', 1)}"), _tool_times(events)
     for number, message in enumerate(messages):
         _read(message, number, log, times, start)
-    identifier = identifier_of(sample.get("id")) or place
     log.model, log.started_at = text_of(specification.get("model")), began
     return log.trajectory(
         document,
         InspectReader.name,
-        place,
-        f"{identifier}_epoch_{sample.get('epoch', 1)}",
         task=Task(
             question=_question(messages) or _input(sample, attachments),
             type=text_of(specification.get("task")),
@@ -160,9 +158,8 @@ def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float
 
 
 def _usage(sample: JsonObject) -> Usage | None:
-    by_model = object_in(sample, "model_usage")
-    counts = [usage for usage in by_model.values() if isinstance(usage, dict)]
-    return summed_usage((usage.get("input_tokens"), usage.get("output_tokens")) for usage in counts)
+    counts = map(object_in, object_in(sample, "model_usage").values())
+    return total_usage(usage_of(usage.get("input_tokens"), usage.get("output_tokens")) for usage in counts)
 
 
 def _reported(sample: JsonObject) -> ReportedResult | None:
@@ -212,7 +209,7 @@ def _call(written: JsonObject, times: Times, start: float | None) -> Call:
     if text_of(written.get("parse_error")):
         return _unparsed(written, fields)
     local = isinstance(name, str) and (name in _OWN_TOOLS or name.startswith("transfer_to_"))
-    return with_mcp_server(written_call(name, written.get("arguments"), local=local, **fields))
+    return written_call(name, written.get("arguments"), local=local, **fields)
 
 
 def _unparsed(written: JsonObject, fields: JsonObject) -> Call:

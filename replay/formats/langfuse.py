@@ -23,16 +23,15 @@ from replay.formats.fields import (
 from replay.formats.google_adk import ADK
 from replay.formats.record_builders import (
     number_calls,
-    summed_usage,
     tool_definitions,
     tool_message,
+    total_usage,
     usage_of,
-    with_mcp_server,
     written_call,
 )
 from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.formats.times import iso_time, seconds_of
-from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
+from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory, Usage
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")
 
@@ -46,7 +45,7 @@ class LangfuseReader:
 
     def sniff(self, head: Head) -> Match:
         """A trace beside its observations, or around them."""
-        for record in (item for item in head.records if isinstance(item, dict)):
+        for record in head.objects:
             trace, observations = _opened_record(record)
             if _is_observation(next(iter(observations), {})):
                 return Match(0.97 if trace else 0.9, '"observations" of a Langfuse trace')
@@ -57,8 +56,8 @@ class LangfuseReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a trace; bare observations are grouped by the trace that they name."""
         bare: dict[str, list[JsonObject]] = {}
-        for element in document.records():
-            if isinstance(element.value, dict) and _is_observation(element.value):
+        for element in document.objects():
+            if _is_observation(element.value):
                 bare.setdefault(str(element.value.get("traceId")), []).append(element.value)
                 continue
             trace, observations = _opened_record(element.value)
@@ -71,8 +70,7 @@ class LangfuseReader:
             yield _trajectory({}, observations, identifier, f"trace {identifier}", document)
 
 
-def _opened_record(value: Any) -> tuple[JsonObject, list[JsonObject]]:
-    record = object_in(value)
+def _opened_record(record: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
     trace = as_object(record.get("trace"))
     if trace is None:
         trace = record if isinstance(record.get("observations"), list) else {}
@@ -104,7 +102,7 @@ def _trajectory(
         source=Source(file=document.path, format=LangfuseReader.name, position=place),
         steps=number_calls(list(_without_final_answer(_steps(ordered, generations), generations, trace.get("output")))),
         final_reply=_as_text(trace.get("output")),
-        usage=summed_usage(map(_tokens, inner)),
+        usage=total_usage(map(_usage, inner)),
         tools=_tools(generations),
         reported=_reported(trace),
         started_at=iso_time(start),
@@ -121,9 +119,9 @@ def _as_text(value: Any) -> str | None:
     return value or None if isinstance(value, str) or value is None else to_json(value)
 
 
-def _tokens(generation: JsonObject) -> tuple[Any, Any]:
+def _usage(generation: JsonObject) -> Usage | None:
     usage = object_in(opened(first_of(generation, "usageDetails", "usage")))
-    return usage.get("input"), usage.get("output")
+    return usage_of(usage.get("input"), usage.get("output"))
 
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
@@ -136,8 +134,8 @@ def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Ste
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
     if not tools:
-        return calls_without_spans(((_written_calls(item), usage_of(*_tokens(item))) for item in generations), answers)
-    replies = [Timed(seconds_of(item.get("startTime")), None, None, usage_of(*_tokens(item))) for item in generations]
+        return calls_without_spans(((_written_calls(item), _usage(item)) for item in generations), answers)
+    replies = [Timed(seconds_of(item.get("startTime")), None, None, _usage(item)) for item in generations]
     calls = [
         Timed(seconds_of(item.get("startTime")), seconds_of(item.get("endTime")), _call(item))
         for item in _joined_events(tools)
@@ -228,7 +226,7 @@ def _call(observation: JsonObject) -> Call:
     failure = (span.message or "the observation has the level ERROR") if span.failed else None
     identifier = genai.call_id(span) or identifier_of((tool_message(came_back) or {}).get("tool_call_id"))
     call = written_call(name, arguments, id=identifier, answer=recorded(result, failure))
-    return with_mcp_server(call.model_copy(update={"local": name in ADK}))
+    return call.model_copy(update={"local": name in ADK})
 
 
 def _arguments(given: Any) -> Any:

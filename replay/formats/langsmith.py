@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
@@ -35,34 +34,24 @@ class LangSmithReader:
 
     def sniff(self, head: Head) -> Match:
         """A run type beside inputs and outputs."""
-        return Match(0.95, '"run_type" with "inputs"') if any(map(_runs_in, head.records)) else NO_MATCH
+        return Match(0.95, '"run_type" with "inputs"') if any(map(_runs_in, head.objects)) else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a trace: the runs of one root."""
         traces: dict[str, list[JsonObject]] = {}
-        for element in document.records():
-            runs = _runs_in(element.value)
-            if not runs:
-                document.leave(element)
-            for run in runs:
+        for element in document.objects(lambda record: bool(_runs_in(record))):
+            for run in _runs_in(element.value):
                 for each in _flat(run):
-                    root = (
-                        identifier_of(first_of(each, "trace_id")) or identifier_of(run.get("id")) or document.task_name
-                    )
+                    root = identifier_of(each.get("trace_id")) or identifier_of(run.get("id")) or document.task_name
                     traces.setdefault(root, []).append(each)
         for identifier, runs in traces.items():
             yield _trajectory(runs, identifier, document)
 
 
-def _runs_in(value: Any) -> list[JsonObject]:
+def _runs_in(value: JsonObject) -> list[JsonObject]:
     """A run by itself, or the runs under a key of an object."""
-    if not isinstance(value, dict):
-        return []
-    if _is_run(value):
-        return [value]
-    return next(
-        (runs for key in ("runs", "traces", "data") if (runs := [r for r in objects(value.get(key)) if _is_run(r)])), []
-    )
+    listed = ([value], *(objects(value.get(key)) for key in ("runs", "traces", "data")))
+    return next(filter(None, (list(filter(_is_run, runs)) for runs in listed)), [])
 
 
 def _is_run(value: JsonObject) -> bool:

@@ -41,7 +41,7 @@ class McpBenchReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a task and model, and one for each agent that was called as a tool."""
-        for element in document.records():
+        for element in document.objects():
             found = list(_tasks(element.value, element.place))
             if not found:
                 document.leave(element)
@@ -53,10 +53,8 @@ class McpBenchReader:
                 yield from _task_trajectories(task, identifier, model_name, place, document)
 
 
-def _tasks(value: Any, place: str) -> Iterator[tuple[str | None, JsonObject, str]]:
+def _tasks(value: JsonObject, place: str) -> Iterator[tuple[str | None, JsonObject, str]]:
     """(model, task, place) of each task in a file."""
-    if not isinstance(value, dict):
-        return
     if "execution_results" in value:
         yield None, value, place
         return

@@ -49,13 +49,13 @@ class OpenAIResponsesReader:
         first = _final(without_envelope(head.first))
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
-        items = [record for record in head.records if isinstance(record, dict) and "payload" not in record]
+        items = [record for record in head.objects if "payload" not in record]
         kinds = {str(item.get("type")) for item in items}
         if kinds & CALL_TYPES:
             return Match(0.95, f"items of the type {min(kinds & CALL_TYPES)}")
         if kinds & ITEM_TYPES:
             return Match(0.7, f"items of the type {min(kinds & ITEM_TYPES)}")
-        texts = {str(part.get("type")) for item in objects(list(head.records)) for part in objects(item.get("content"))}
+        texts = {str(part.get("type")) for item in head.objects for part in objects(item.get("content"))}
         return Match(0.6, "messages of output_text parts") if texts & {"output_text", "input_text"} else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
@@ -98,7 +98,7 @@ def _is_body(value: Any) -> bool:
 
 
 def _trajectory(body: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
-    log, tools = CallLog(), tool_definitions(body.get("tools"))
+    log, tools = CallLog(place, identifier), tool_definitions(body.get("tools"))
     items = [*objects(body.get("input")), *objects(body.get("output"))]
     approved = [item.get("approval_request_id") for item in items]
     for item in items:
@@ -113,8 +113,8 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
         else:
             _read_call(item, log)
     log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
-    more: Any = {"usage": usage, "tools": tools, "reported": reported_of(body)}
-    return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, **more)
+    reported = reported_of(body)
+    return log.trajectory(document, OpenAIResponsesReader.name, usage=usage, tools=tools, reported=reported)
 
 
 def _read_call(item: JsonObject, log: CallLog) -> None:

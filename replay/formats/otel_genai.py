@@ -9,7 +9,7 @@ from typing import Any
 from replay.errors import FormatError
 from replay.formats import genai
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
+from replay.formats.fields import as_object, identifier_of, objects, opened, text_of, to_json
 from replay.formats.google_adk import ADK
 from replay.formats.record_builders import TASK_ATTRIBUTE as TASK
 from replay.formats.record_builders import (
@@ -19,7 +19,6 @@ from replay.formats.record_builders import (
     reported_in,
     total_usage,
     with_details,
-    with_mcp_server,
     written_call,
 )
 from replay.formats.spans import (
@@ -53,11 +52,10 @@ class OtelReader:
 
     def sniff(self, head: Head) -> Match:
         """Spans, and one of them that speaks of a model, an agent or a tool; it may stand behind the head."""
-        spans = [span for record in head.records for span in spans_of(record)]
-        if any(genai.is_genai(span) for span in spans):
+        spans = [span for record in head.objects for span in spans_of(record)]
+        if any(map(genai.is_genai, spans)):
             return Match(0.95, "spans with gen_ai attributes")
-        shaped = any(isinstance(record, dict) and _has_span_keys(record) for record in head.records)
-        if not (spans or shaped):
+        if not (spans or any(map(_has_span_keys, head.objects))):
             return NO_MATCH
         mentioned = b"gen_ai." in head.data or b"openinference.span.kind" in head.data
         return Match(0.9 if mentioned else 0.6, "spans of OpenTelemetry")
@@ -66,9 +64,9 @@ class OtelReader:
         """One a trace that has anything to do with a model."""
         traces: dict[str, list[Span]] = {}
         logged: dict[str, list[tuple[str, JsonObject]]] = {}
-        for element in document.records():
+        for element in document.objects():
             spans, events = list(spans_of(element.value)), list(log_events_of(element.value))
-            if not (spans or events or (isinstance(element.value, dict) and _has_span_keys(element.value))):
+            if not (spans or events or _has_span_keys(element.value)):
                 document.leave(element)
             for span in spans:
                 traces.setdefault(span.trace, []).append(span)
@@ -84,11 +82,9 @@ class OtelReader:
             yield _Trace(whole).trajectory(trace or document.task_name, document)
 
 
-def _has_span_keys(record: dict[str, Any]) -> bool:
-    if any(isinstance(record.get(key), list) for key in RESOURCE_KEYS):
-        return True
-    data = record.get("data")
-    return isinstance(data, list) and any(isinstance(item, dict) and "traceID" in item for item in data)
+def _has_span_keys(record: JsonObject) -> bool:
+    listed = any(isinstance(record.get(key), list) for key in RESOURCE_KEYS)
+    return listed or any("traceID" in item for item in objects(record.get("data")))
 
 
 class _Trace:
@@ -167,7 +163,7 @@ class _Trace:
             arguments = arguments if opened(arguments) not in _EMPTY else written.arguments
             result = result if opened(result) not in _EMPTY else self._answers.get(written.id or "", result)
         answer = recorded(result, genai.tool_failure(span))
-        call = with_mcp_server(written_call(name, arguments, id=identifier, answer=answer))
+        call = written_call(name, arguments, id=identifier, answer=answer)
         own = details_in_attributes(span.attributes)
         if own is not None:
             return with_details(call, own)
@@ -181,7 +177,7 @@ class _Trace:
     def _call_without_span(self, written: Written) -> Call:
         """A call that a model wrote and that no span ran: a tool that does not exist, a handoff to another agent."""
         answer = answer_of(self._answers.get(written.id or ""))
-        call = with_mcp_server(written_call(written.name, written.arguments, id=written.id, answer=answer))
+        call = written_call(written.name, written.arguments, id=written.id, answer=answer)
         return call.model_copy(update={"local": call.name in ADK})
 
     def _once(self, tools: list[Span]) -> list[Span]:

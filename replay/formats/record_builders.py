@@ -161,11 +161,7 @@ def written_call(name: Any, arguments: Any, **fields: Any) -> Call:
 
     `mcp__SERVER__TOOL` names its server.
     """
-    return with_mcp_server(json_text_call(name, {} if arguments is None else arguments, **fields))
-
-
-def with_mcp_server(call: Call) -> Call:
-    """The call with the server that `mcp__SERVER__TOOL` names."""
+    call = json_text_call(name, {} if arguments is None else arguments, **fields)
     if call.server is None and call.name and call.name.startswith(_MCP_PREFIX):
         server, _, tool = call.name.removeprefix(_MCP_PREFIX).partition("__")
         return call.model_copy(update=of_server(server, tool))
@@ -236,17 +232,12 @@ def usage_in(value: Any) -> Usage | None:
     return usage_of(*(count if isinstance(count, int) else None for count in (read, written)))
 
 
-def summed_usage(counts: Iterable[tuple[Any, Any]]) -> Usage | None:
-    """The sum of (input, output) token counts; None where there are none."""
-    pairs = [(whole_number(read), whole_number(written)) for read, written in counts]
-    reads = [read for read, _ in pairs if read is not None]
-    writes = [written for _, written in pairs if written is not None]
-    return usage_of(sum(reads) if reads else None, sum(writes) if writes else None)
-
-
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
     """The tokens of several replies together; None where none has any."""
-    return summed_usage((usage.input_tokens, usage.output_tokens) for usage in usages if usage is not None)
+    known = [usage for usage in usages if usage is not None]
+    reads = [usage.input_tokens for usage in known if usage.input_tokens is not None]
+    writes = [usage.output_tokens for usage in known if usage.output_tokens is not None]
+    return usage_of(sum(reads) if reads else None, sum(writes) if writes else None)
 
 
 def tool_definitions(value: Any) -> tuple[Tool, ...]:

@@ -38,7 +38,7 @@ class SmolagentsReader:
 
     def sniff(self, head: Head) -> Match:
         """Steps, or messages with the roles that only smolagents has."""
-        items = [item for record in head.records for item in (_memory(record) or [record])]
+        items = [item for record in head.objects for item in objects(_memory(record) or [record])]
         if any(map(_is_action, items)):
             return Match(0.96, 'steps with "step_number" and "observations"')
         return Match(0.96, f'messages of the role "{_CALL_ROLE}"') if any(map(_is_call_message, items)) else NO_MATCH
@@ -46,49 +46,44 @@ class SmolagentsReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a run of a benchmark, or one for a file of bare steps."""
         bare: list[Any] = []
-        for element in document.records():
+        for element in document.objects():
             memory = _memory(element.value)
-            if memory is not None and isinstance(element.value, dict):
+            if memory is not None:
                 yield _of_run(element, memory, document)
-            elif isinstance(element.value, dict) and (bare or not document.left):
+            elif bare or not document.left:
                 bare.append(element.value)
             else:
                 document.leave(element)
         if bare:
             log = CallLog()
             _read(bare, log)
-            yield log.trajectory(document, self.name, "$", None)
+            yield log.trajectory(document, self.name)
 
 
-def _memory(record: Any) -> list[Any] | None:
+def _memory(record: JsonObject) -> list[Any] | None:
     """The steps or messages of a run."""
-    if not isinstance(record, dict):
-        return None
     return next((value for key in _MEMORY_KEYS if isinstance(value := opened(record.get(key)), list)), None)
 
 
-def _is_action(value: Any) -> bool:
-    return isinstance(value, dict) and "step_number" in value and bool({"observations", "model_output"} & value.keys())
+def _is_action(value: JsonObject) -> bool:
+    return "step_number" in value and bool({"observations", "model_output"} & value.keys())
 
 
-def _is_call_message(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("role") in (_CALL_ROLE, _ANSWER_ROLE)
+def _is_call_message(value: JsonObject) -> bool:
+    return value.get("role") in (_CALL_ROLE, _ANSWER_ROLE)
 
 
 def _of_run(element: Element, memory: list[Any], document: Document) -> Trajectory:
-    record, log = element.value, CallLog()
+    record, place = element.value, element.place.removeprefix("line ").strip("$[]")
+    name = identifier_of(first_of(record, "task_id", "id")) or f"{document.task_name}_{place}".rstrip("_")
+    log = CallLog(element.place, name)
     log.model = text_of(first_of(record, "model_id", "model"))
     log.started_at = iso_time(seconds_of(record.get("start_time")))
     _read(memory, log)
     tokens = object_in(record, "token_counts")
     log.count_tokens(first_of(tokens, "input_tokens", "input"), first_of(tokens, "output_tokens", "output"))
-    if not log.first_prompt:
-        log.ask(text_of(record.get("question")))
-    name = identifier_of(first_of(record, "task_id", "id"))
-    place = element.place.removeprefix("line ").strip("$[]")
-    return log.trajectory(
-        document, SmolagentsReader.name, element.place, name or f"{document.task_name}_{place}".rstrip("_")
-    )
+    log.title = text_of(record.get("question"))
+    return log.trajectory(document, SmolagentsReader.name)
 
 
 def _read(memory: list[Any], log: CallLog) -> None:

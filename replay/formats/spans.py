@@ -47,10 +47,8 @@ class Span:
     """Of the status."""
 
 
-def spans_of(value: Any) -> Iterator[Span]:
+def spans_of(value: JsonObject) -> Iterator[Span]:
     """The spans in a record of a file; none where it holds none."""
-    if not isinstance(value, dict):
-        return
     resources = first_of(value, *RESOURCE_KEYS)
     trace = value.get("trace")
     if isinstance(resources, list):
@@ -201,9 +199,9 @@ def _events(value: Any) -> Iterator[tuple[str, JsonObject]]:
         yield name or "", attributes
 
 
-def log_events_of(value: Any) -> Iterator[tuple[str, tuple[str, JsonObject]]]:
+def log_events_of(value: JsonObject) -> Iterator[tuple[str, tuple[str, JsonObject]]]:
     """The log records in a record of a file that belong to a span: (the span's id, (name, attributes and body))."""
-    for resource in objects(first_of(value, "resourceLogs", "resource_logs") if isinstance(value, dict) else None):
+    for resource in objects(first_of(value, "resourceLogs", "resource_logs")):
         for scope in objects(first_of(resource, "scopeLogs", "scope_logs")):
             for record in objects(first_of(scope, "logRecords", "log_records")):
                 span = _id(first_of(record, "spanId", "span_id"))

@@ -144,7 +144,8 @@ def _is_run(value: Any) -> bool:
 
 def _simulation(record: JsonObject, run: JsonObject, place: str, document: Document) -> Trajectory:
     """One simulation of tau2-bench; what was run tells its model and its domain, each of which counts tasks anew."""
-    log = CallLog()
+    identifier, trial = str(record.get("task_id", place)), record.get("trial")
+    log = CallLog(place, identifier if trial is None else f"{identifier}_trial_{trial}")
     log.model = text_of(object_in(run, "info", "agent_info").get("llm"))
     log.started_at = text_of(record.get("start_time"))
     for number, message in enumerate(_messages(record)):
@@ -161,15 +162,13 @@ def _simulation(record: JsonObject, run: JsonObject, place: str, document: Docum
             log.answer(text_of(message.get("id")), answer)
         elif role == "user" and not log.first_prompt:
             log.ask(text)
-    identifier, trial = str(record.get("task_id", place)), record.get("trial")
     reported = _reported(object_in(record, "reward_info").get("reward"))
-    name = identifier if trial is None else f"{identifier}_trial_{trial}"
     task = Task(
         question=log.first_prompt,
         id=None if trial is None else identifier,
         labels=labels_of({"domain": object_in(run, "info", "environment_info").get("domain_name")}),
     )
-    return log.trajectory(document, TauBenchReader.name, place, name, reported=reported, task=task)
+    return log.trajectory(document, TauBenchReader.name, reported=reported, task=task)
 
 
 def _messages(record: JsonObject) -> list[JsonObject]:
