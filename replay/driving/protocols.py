@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import yaml
 
-from replay.chat.model import FunctionCall
+from replay.chat import FunctionCall
 from replay.driving.session import MadeCall, Session, WrittenCall
 from replay.formats.openai_chat import is_unparsed_call
 from replay.json_values import json_value

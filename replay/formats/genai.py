@@ -8,7 +8,7 @@ attribute or event (newer), or in an event each (older).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, opened_repr, text_of
@@ -225,7 +225,7 @@ _FLAT_REPLY = re.compile(
     r"(?:gen_ai\.completion\.(\d+)|llm\.output_messages\.(\d+)\.message)"
     r"\.tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)$"
 )
-_FLAT_ANSWER = re.compile(
+_FLAT_MESSAGE = re.compile(
     r"(?:gen_ai\.prompt\.(\d+)|llm\.input_messages\.(\d+)\.message)\.(tool_call_id|content|role)$"
 )
 
@@ -253,12 +253,7 @@ def answers_in_request(span: Span) -> Iterator[tuple[str, Any]]:
     for name, attributes in span.events:
         if name == "gen_ai.tool.message":
             yield from _answer(attributes.get("id"), attributes.get("content"))
-    flat: dict[str, JsonObject] = {}
-    for key, value in span.attributes.items():
-        match = _FLAT_ANSWER.match(key)
-        if match:
-            flat.setdefault(match[1] or match[2], {})[match[3]] = value
-    for message in flat.values():
+    for message in _flat_messages(span):
         if message.get("role") == "tool":
             yield from _answer(message.get("tool_call_id"), message.get("content"))
 
@@ -273,36 +268,37 @@ def text_in_reply(span: Span) -> str | None:
 
 def question_in(span: Span) -> str | None:
     """What the user asked, by the messages that went into a model."""
-    parts = [part.get("content") for role, part in written_parts(span, "input") if role == "user"]
-    texts = [part for part in parts if isinstance(part, str)]
-    attributes = span.attributes
-    texts = texts or [
-        attributes[key.removesuffix("role") + "content"]
-        for key, value in attributes.items()
-        if key.startswith(("gen_ai.prompt.", "llm.input_messages."))
-        and key.endswith(".role")
-        and value == "user"
-        and isinstance(attributes.get(key.removesuffix("role") + "content"), str)
-    ]
-    texts = texts or [
-        item["content"]
-        for name, item in span.events
-        if name == "gen_ai.user.message" and isinstance(item.get("content"), str)
-    ]
-    texts = texts or [
-        part["text"]
-        for content in objects(object_in(opened(attributes.get("gcp.vertex.agent.llm_request"))).get("contents"))
-        if content.get("role") == "user"
-        for part in objects(content.get("parts"))
-        if text_of(part.get("text"))
-    ]
-    return "\n\n".join(texts) or None
+    contents = object_in(opened(span.attributes.get("gcp.vertex.agent.llm_request"))).get("contents")
+    conventions: Iterator[Iterator[Any]] = iter(
+        (
+            (part.get("content") for role, part in written_parts(span, "input") if role == "user"),
+            (message.get("content") for message in _flat_messages(span) if message.get("role") == "user"),
+            (item.get("content") for name, item in span.events if name == "gen_ai.user.message"),
+            (
+                part.get("text") or None
+                for content in objects(contents)
+                if content.get("role") == "user"
+                for part in objects(content.get("parts"))
+            ),
+        )
+    )
+    told = ([text for text in texts if isinstance(text, str)] for texts in conventions)
+    return "\n\n".join(next(filter(None, told), [])) or None
 
 
 def _answer(identifier: Any, value: Any) -> Iterator[tuple[str, Any]]:
     known = identifier_of(identifier)
     if known is not None and value is not None:
         yield known, opened(value)
+
+
+def _flat_messages(span: Span) -> Iterable[JsonObject]:
+    """The messages that went into a model, where each of their fields is an attribute."""
+    flat: dict[str, JsonObject] = {}
+    for key, value in span.attributes.items():
+        if match := _FLAT_MESSAGE.match(key):
+            flat.setdefault(match[1] or match[2], {})[match[3]] = value
+    return flat.values()
 
 
 def _flat_calls(span: Span) -> list[JsonObject]:
@@ -332,10 +328,6 @@ def _calls_in_events(span: Span) -> list[JsonObject]:
 
 def _vercel_calls(span: Span) -> list[JsonObject]:
     return [
-        {
-            "id": call.get("toolCallId"),
-            "name": call.get("toolName"),
-            "arguments": first_of(call, "input", "args"),
-        }
+        {"id": call.get("toolCallId"), "name": call.get("toolName"), "arguments": first_of(call, "input", "args")}
         for call in objects(opened(span.attributes.get("ai.response.toolCalls")))
     ]

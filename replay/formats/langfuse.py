@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.formats import genai
@@ -82,11 +82,7 @@ def _is_observation(value: JsonObject) -> bool:
 
 
 def _trajectory(
-    trace: JsonObject,
-    observations: list[JsonObject],
-    identifier: str,
-    place: str,
-    document: Document,
+    trace: JsonObject, observations: list[JsonObject], identifier: str, place: str, document: Document
 ) -> Trajectory:
     ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
     generations = [item for item in ordered if item.get("type") == "GENERATION"]
@@ -125,12 +121,7 @@ def _usage(generation: JsonObject) -> Usage | None:
 
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
-    answers: dict[str, object] = {
-        str(message["tool_call_id"]): message
-        for item in ordered
-        for side in ("input", "output")
-        for message in tool_messages(item.get(side))
-    }
+    answers = answers_in(side for item in ordered for side in (item.get("input"), item.get("output")))
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
     if not tools:
@@ -187,23 +178,26 @@ def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
     yield from begun.values()
 
 
-def tool_messages(side: Any) -> Iterator[JsonObject]:
-    """LangChain's ToolMessages in what went in or came out: one by itself, a list (of lists), or under `messages`."""
-    value = opened(side)
-    waiting = [value.get("messages", value) if isinstance(value, dict) else value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, list):
-            waiting += item
-        elif isinstance(item, dict) and (message := tool_message(item)) is not None:
-            yield message
+def answers_in(sides: Iterable[Any]) -> dict[str, object]:
+    """LangChain's ToolMessages by their call's id, in what went in and came out of runs: one by itself, a list (of
+    lists), or under `messages`.
+    """
+    answers: dict[str, object] = {}
+    for side in sides:
+        value = opened(side)
+        waiting = [value.get("messages", value) if isinstance(value, dict) else value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, list):
+                waiting += item
+            elif isinstance(item, dict) and (message := tool_message(item)) is not None:
+                answers[str(message["tool_call_id"])] = message
+    return answers
 
 
 def _span(observation: JsonObject) -> Span:
     """An observation as the span that it was made from: names and values as its attributes have them."""
     metadata = object_in(opened(observation.get("metadata")))
-    attributes = attributes_of(opened(metadata.get("attributes")))
-    failed = observation.get("level") == "ERROR"
     return Span(
         trace=str(observation.get("traceId") or ""),
         id=str(observation.get("id") or ""),
@@ -211,8 +205,8 @@ def _span(observation: JsonObject) -> Span:
         name=text_of(observation.get("name")) or "",
         start=seconds_of(observation.get("startTime")),
         end=seconds_of(observation.get("endTime")),
-        attributes=attributes,
-        failed=failed,
+        attributes=attributes_of(opened(metadata.get("attributes"))),
+        failed=observation.get("level") == "ERROR",
         message=text_of(observation.get("statusMessage")),
     )
 
@@ -239,11 +233,9 @@ def _arguments(given: Any) -> Any:
 
 
 def _written_calls(generation: JsonObject) -> list[JsonObject]:
-    names = generation.get("toolCallNames")
-    names = names if isinstance(names, list) else []
-    calls = generation.get("toolCalls")
-    written = [object_in(opened(call)) for call in calls] if isinstance(calls, list) else []
-    written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
+    names, calls = generation.get("toolCallNames"), generation.get("toolCalls")
+    pairs = zip(calls, names, strict=False) if isinstance(calls, list) and isinstance(names, list) else ()
+    written = [{**object_in(opened(call)), "name": name} for call, name in pairs]
     output = opened(generation.get("output"))
     messages = objects(output if isinstance(output, list) else [output])
     return written or [call for message in messages for call in calls_in(message)]
@@ -261,14 +253,14 @@ def calls_in(message: JsonObject) -> Iterator[JsonObject]:
 
 
 def _tools(generations: list[JsonObject]) -> tuple[Tool, ...]:
-    offered: dict[str, Tool] = {}
+    offered: list[Any] = []
     for item in generations:
         metadata = object_in(opened(item.get("metadata")))
         attributes = object_in(metadata, "attributes")
-        source = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
-        for tool in tool_definitions(source):
-            offered.setdefault(tool.name, tool)
-    return tuple(offered.values())
+        given = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
+        source = opened(given)
+        offered += source if isinstance(source, list) else []
+    return tool_definitions(offered)
 
 
 def _reported(trace: JsonObject) -> ReportedResult | None:
@@ -279,6 +271,5 @@ def _reported(trace: JsonObject) -> ReportedResult | None:
     }
     if not scores:
         return None
-    values = list(scores.values())
-    only = values[0] if len(values) == 1 else None
+    only = next(iter(scores.values())) if len(scores) == 1 else None
     return ReportedResult(score=as_number(only), details=scores)

@@ -16,7 +16,7 @@ from replay.formats.fields import (
     text_of,
     to_json,
 )
-from replay.formats.langfuse import calls_in, tool_messages
+from replay.formats.langfuse import answers_in, calls_in
 from replay.formats.record_builders import number_calls, tool_message, total_usage, usage_in, written_call
 from replay.formats.spans import Timed, calls_without_spans, recorded, steps_of
 from replay.formats.times import iso_time, seconds_of
@@ -88,12 +88,7 @@ def _start(run: JsonObject) -> float | None:
 
 def _steps(runs: list[JsonObject], replies: list[JsonObject]) -> list[Step]:
     tools = [run for run in runs if run.get("run_type") == "tool"]
-    answers: dict[str, object] = {
-        str(message["tool_call_id"]): message
-        for run in runs
-        for side in ("inputs", "outputs")
-        for message in tool_messages(run.get(side))
-    }
+    answers = answers_in(side for run in runs for side in (run.get("inputs"), run.get("outputs")))
     if not tools:
         written = ([call for message in _messages_out(run) for call in calls_in(message)] for run in replies)
         return calls_without_spans(zip(written, map(_usage, replies), strict=True), answers)
@@ -103,12 +98,9 @@ def _steps(runs: list[JsonObject], replies: list[JsonObject]) -> list[Step]:
 
 def _call(run: JsonObject) -> Call:
     inputs, outputs = opened_repr(run.get("inputs")), opened(run.get("outputs"))
-    if (
-        isinstance(inputs, dict)
-        and set(inputs) <= {"input", "tool_call_id"}
-        and isinstance(opened_repr(inputs.get("input")), dict)
-    ):
-        inputs = opened_repr(inputs["input"])
+    if isinstance(inputs, dict) and inputs.keys() <= {"input", "tool_call_id"}:
+        inner = opened_repr(inputs.get("input"))
+        inputs = inner if isinstance(inner, dict) else inputs
     result = outputs["output"] if isinstance(outputs, dict) and set(outputs) == {"output"} else outputs
     message = tool_message(result) or {}
     return written_call(
@@ -123,11 +115,8 @@ def _messages_out(run: JsonObject) -> list[JsonObject]:
     """The messages that a model replied with: LangChain's generations, or OpenAI's choices."""
     outputs = object_in(opened(run.get("outputs")))
     generations = outputs.get("generations")
-    flat = (
-        [each for group in generations for each in (group if isinstance(group, list) else [group])]
-        if isinstance(generations, list)
-        else []
-    )
+    groups = generations if isinstance(generations, list) else []
+    flat = [each for group in groups for each in (group if isinstance(group, list) else [group])]
     messages = [object_in(each, "message") or each for each in objects(flat) or objects(outputs.get("choices"))]
     return messages or objects(outputs.get("messages")) or [object_in(outputs, "output") or outputs]
 

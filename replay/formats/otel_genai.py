@@ -16,6 +16,7 @@ from replay.formats.record_builders import (
     answer_of,
     details_in_attributes,
     number_calls,
+    of_server,
     reported_in,
     total_usage,
     with_details,
@@ -131,17 +132,12 @@ class _Trace:
         if not self._tools:
             replies = ((self._calls_in_reply(span), genai.span_usage(span)) for span in self._models)
             return calls_without_spans(replies, self._answers)
-        tools = [(genai.call_id(span), genai.tool_name(span), genai.call_arguments(span)) for span in self._tools]
-        pairs, left = pair_with_spans(tools, self._written())
-        ran = [
-            Timed(
-                span.start,
-                span.end,
-                self._call(span, pair),
-                own_times=details_in_attributes(span.attributes) is not None,
-            )
-            for span, pair in zip(self._tools, pairs, strict=True)
+        called = [
+            Written(span.start, genai.call_id(span), genai.tool_name(span), genai.call_arguments(span))
+            for span in self._tools
         ]
+        pairs, left = pair_with_spans(called, self._written())
+        ran = [self._timed(*each) for each in zip(self._tools, called, pairs, strict=True)]
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
         replied = (Timed(span.start, span.end, None, genai.span_usage(span)) for span in self._models)
         return steps_of([*replied, *ran, *not_run])
@@ -155,24 +151,21 @@ class _Trace:
             for call in self._calls_in_reply(span):
                 yield Written(span.start, identifier_of(call.get("id")), call.get("name"), call.get("arguments"))
 
-    def _call(self, span: Span, written: Written | None) -> Call:
+    def _timed(self, span: Span, ran: Written, written: Written | None) -> Timed:
         """The call of a tool's span; what the span leaves out or empty stands in the model's messages."""
-        identifier, name = genai.call_id(span), genai.tool_name(span)
-        arguments, result = genai.call_arguments(span), genai.call_result(span)
+        name, arguments, result = ran.name, ran.arguments, genai.call_result(span)
         if written is not None:
             arguments = arguments if opened(arguments) not in _EMPTY else written.arguments
             result = result if opened(result) not in _EMPTY else self._answers.get(written.id or "", result)
         answer = recorded(result, genai.tool_failure(span))
-        call = written_call(name, arguments, id=identifier, answer=answer)
+        call = written_call(name, arguments, id=ran.id, answer=answer)
         own = details_in_attributes(span.attributes)
         if own is not None:
-            return with_details(call, own)
-        server = span.attributes.get("mcp.server.name")
-        if call.server is None and name and isinstance(server, str) and server:
-            call = call.model_copy(update={"server": server, "tool": name})
+            return Timed(span.start, span.end, with_details(call, own), own_times=True)
         kind = str(span.attributes.get("gen_ai.tool.type") or "")
-        local = name in ADK or span.id in self._with_agents or kind in {"AgentTool", "agent"}
-        return call.model_copy(update={"local": local})
+        changes: dict[str, Any] = of_server(span.attributes.get("mcp.server.name"), name) if call.server is None else {}
+        changes["local"] = name in ADK or span.id in self._with_agents or kind in {"AgentTool", "agent"}
+        return Timed(span.start, span.end, call.model_copy(update=changes))
 
     def _call_without_span(self, written: Written) -> Call:
         """A call that a model wrote and that no span ran: a tool that does not exist, a handoff to another agent."""

@@ -15,8 +15,7 @@ from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFo
 from replay.formats.claude_code import ClaudeCodeReader
 from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, READER_FAULTS, Document, Head, Reader, head_of
 from replay.formats.file_names import FileNames
-from replay.formats.not_read import finding, product_of, signs_of_calls
-from replay.formats.readers import surest_reader
+from replay.formats.readers import finding, product_of, signs_of_calls, surest_reader
 from replay.formats.record_builders import run_beside, within_limits
 from replay.formats.sources import InputFile
 from replay.json_values import TOO_DEEP, begun_json, first_json

@@ -5,7 +5,7 @@ to steps of calls, which span exports, Langfuse and LangSmith have in common.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from string import hexdigits
 from typing import Any
@@ -277,10 +277,10 @@ def recorded(result: object, failure: str | None) -> Answer | None:
 
 @dataclass(frozen=True)
 class Written:
-    """A call as a model wrote it."""
+    """A call as a model wrote it, or as a span has it."""
 
     moment: float | None
-    """When the reply began."""
+    """When the reply or the span began."""
     id: str | None
     name: Any
     arguments: Any
@@ -291,35 +291,33 @@ class Written:
         return self.id or to_json([self.name, self.arguments])
 
 
-def pair_with_spans(
-    tools: Sequence[tuple[str | None, str | None, Any]], written: Iterable[Written]
-) -> tuple[list[Written | None], list[Written]]:
+_LIKENESSES: tuple[Callable[[Written], Any], ...] = (
+    lambda call: call.id,
+    lambda call: call.name and (call.name, opened(call.arguments)),
+    lambda call: call.name,
+)
+"""What a call that ran has in common with the one that was written, the surest first."""
+
+
+def pair_with_spans(ran: Sequence[Written], written: Iterable[Written]) -> tuple[list[Written | None], list[Written]]:
     """Which written call each span of a tool ran: by id, else by name and arguments, else by name, in order.
 
     Args:
-        tools: (call id, name, arguments) of each span, in the order of their start.
+        ran: the call of each span, in the order of their start.
         written: what the models wrote, in order.
 
     Returns:
         For each span its written call, and the calls that no span ran.
     """
     left = list({item.key: item for item in reversed(list(written))}.values())[::-1]
-    pairs: list[Written | None] = [None] * len(tools)
-
-    def same_id(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-        return item.id is not None and tool[0] == item.id
-
-    def same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-        return isinstance(item.name, str) and tool[1] == item.name
-
-    def same_arguments(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-        return same_name(tool, item) and bool(opened(tool[2]) == opened(item.arguments))
-
-    for same in (same_id, same_arguments, same_name):
-        for number, tool in enumerate(tools):
-            if pairs[number] is None and (item := next((item for item in left if same(tool, item)), None)):
-                left.remove(item)
-                pairs[number] = item
+    pairs: list[Written | None] = [None] * len(ran)
+    for likeness in _LIKENESSES:
+        for number, call in enumerate(ran):
+            known = None if pairs[number] else likeness(call)
+            pair = None if known is None else next((item for item in left if likeness(item) == known), None)
+            if pair is not None:
+                left.remove(pair)
+                pairs[number] = pair
     return pairs, left
 
 
