@@ -23,6 +23,7 @@ from replay.safety.text import one_line
 if TYPE_CHECKING:
     import openai
     from openai import AsyncOpenAI
+    from openai.types import CompletionUsage
 
 _MAX_BYTES: Final = 1_000_000
 _TOO_LONG: Final = ("context_length", "context length", "context window", "maximum context", "too many tokens")
@@ -227,18 +228,12 @@ class ChatModel:
 
     async def _whole(self, request: dict[str, Any]) -> ChatReply:
         completion = await self._client.chat.completions.create(**request)
-        choice, usage = completion.choices[0], completion.usage
-        requests = tuple(
+        choice = completion.choices[0]
+        requests = [
             FunctionCall(id=call.id or "", name=call.function.name or "", arguments=call.function.arguments or "")
             for call in choice.message.tool_calls or ()
-        )
-        return ChatReply(
-            text=choice.message.content or "",
-            tool_requests=requests,
-            finish_reason=choice.finish_reason,
-            input_tokens=usage.prompt_tokens if usage else None,
-            output_tokens=usage.completion_tokens if usage else None,
-        )
+        ]
+        return _reply(choice.message.content or "", requests, choice.finish_reason, completion.usage)
 
     async def _streamed(self, request: dict[str, Any]) -> ChatReply:
         """Put the pieces of a stream together; the last one of all carries the tokens."""
@@ -261,13 +256,7 @@ class ChatModel:
                         call["arguments"] += piece.function.arguments or ""
         if finish is None:
             raise ModelError(f"{self.settings.base_url}: the stream ended before the reply was complete")
-        return ChatReply(
-            text="".join(texts),
-            tool_requests=tuple(FunctionCall(**calls[index]) for index in sorted(calls)),
-            finish_reason=finish,
-            input_tokens=usage.prompt_tokens if usage else None,
-            output_tokens=usage.completion_tokens if usage else None,
-        )
+        return _reply("".join(texts), [FunctionCall(**calls[index]) for index in sorted(calls)], finish, usage)
 
     def _problem(self, error: Exception) -> ModelError:
         """What went wrong, in one sentence."""
@@ -290,6 +279,16 @@ class ChatModel:
         elif isinstance(error, openai.RateLimitError):
             said = f"still limits the rate after {self.settings.retries} retries: {said}"
         return ModelError(f"{self.settings.base_url}: {said}", lasting=lasting)
+
+
+def _reply(text: str, requests: Sequence[FunctionCall], finish: str | None, usage: CompletionUsage | None) -> ChatReply:
+    return ChatReply(
+        text=text,
+        tool_requests=tuple(requests),
+        finish_reason=finish,
+        input_tokens=usage.prompt_tokens if usage else None,
+        output_tokens=usage.completion_tokens if usage else None,
+    )
 
 
 def _is_too_long(error: openai.APIError) -> bool:
