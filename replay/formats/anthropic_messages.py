@@ -9,7 +9,8 @@ from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, identifier_of, objects, text_of
-from replay.formats.record_builders import build_call, of_server, result_with_flag, tool_definitions, usage_in
+from replay.formats.record_builders import build_call, of_server, result_with_flag
+from replay.formats.task_facts import tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})

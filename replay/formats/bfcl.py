@@ -14,7 +14,8 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import identifier_of, joined_text, objects, whole_number
-from replay.formats.record_builders import answer_of, build_call, json_text_call, usage_of
+from replay.formats.record_builders import answer_of, build_call, json_text_call
+from replay.formats.task_facts import usage_of
 from replay.records import Call, JsonObject, Trajectory
 
 _BESIDE = frozenset({"input_token_count", "inference_log", "traceback"})

@@ -8,7 +8,7 @@ from typing import Any
 
 from replay.formats.document import Document
 from replay.formats.fields import paragraphs
-from replay.formats.record_builders import usage_of
+from replay.formats.task_facts import usage_of
 from replay.records import Answer, Call, ParentCall, Source, Step, Task, Trajectory, Usage
 from replay.records.base import slim
 

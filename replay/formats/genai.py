@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, opened_repr, text_of
-from replay.formats.record_builders import tool_definitions, usage_of
 from replay.formats.spans import Span
+from replay.formats.task_facts import tool_definitions, usage_of
 from replay.records import JsonObject, Tool, Usage
 
 _MODEL_OPERATIONS = frozenset({"chat", "text_completion", "generate_content", "completion", "responses"})

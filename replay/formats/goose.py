@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
-from replay.formats.record_builders import answer_of, build_call, error_answer, usage_of
+from replay.formats.record_builders import answer_of, build_call, error_answer
+from replay.formats.task_facts import usage_of
 from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 

@@ -21,15 +21,9 @@ from replay.formats.fields import (
     to_json,
 )
 from replay.formats.google_adk import ADK
-from replay.formats.record_builders import (
-    number_calls,
-    tool_definitions,
-    tool_message,
-    total_usage,
-    usage_of,
-    written_call,
-)
+from replay.formats.record_builders import number_calls, tool_message, written_call
 from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
+from replay.formats.task_facts import tool_definitions, total_usage, usage_of
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory, Usage
 

@@ -17,8 +17,9 @@ from replay.formats.fields import (
     to_json,
 )
 from replay.formats.langfuse import answers_in, calls_in
-from replay.formats.record_builders import number_calls, tool_message, total_usage, usage_in, written_call
+from replay.formats.record_builders import number_calls, tool_message, written_call
 from replay.formats.spans import Timed, calls_without_spans, recorded, steps_of
+from replay.formats.task_facts import total_usage, usage_in
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 

@@ -14,7 +14,8 @@ from replay.errors import FormatError
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, to_json
 from replay.formats.openai_chat import is_unparsed_call
-from replay.formats.record_builders import build_call, labels_of, number_calls, recorded_answer, reported_of, usage_in
+from replay.formats.record_builders import build_call, number_calls, recorded_answer
+from replay.formats.task_facts import labels_of, reported_of, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _RAN = frozenset({"steps", "dialogue", "final_reply"})

@@ -14,16 +14,8 @@ from replay.errors import FormatError
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, first_of, joined_text, objects, opened, paragraphs, text_of, to_json
-from replay.formats.record_builders import (
-    json_text_call,
-    labels_of,
-    number_calls,
-    recorded_answer,
-    reported_of,
-    run_beside,
-    total_usage,
-    usage_in,
-)
+from replay.formats.record_builders import json_text_call, number_calls, recorded_answer
+from replay.formats.task_facts import labels_of, reported_of, run_beside, total_usage, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})

@@ -9,17 +9,8 @@ from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, joined_text, objects, opened, text_of
-from replay.formats.record_builders import (
-    json_text_call,
-    of_server,
-    recorded_answer,
-    reported_of,
-    result_with_flag,
-    run_beside,
-    text_call,
-    tool_definitions,
-    usage_in,
-)
+from replay.formats.record_builders import json_text_call, of_server, recorded_answer, result_with_flag, text_call
+from replay.formats.task_facts import reported_of, run_beside, tool_definitions, usage_in
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})

@@ -11,17 +11,7 @@ from replay.formats import genai
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, identifier_of, objects, opened, text_of, to_json
 from replay.formats.google_adk import ADK
-from replay.formats.record_builders import TASK_ATTRIBUTE as TASK
-from replay.formats.record_builders import (
-    answer_of,
-    details_in_attributes,
-    number_calls,
-    of_server,
-    reported_in,
-    total_usage,
-    with_details,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, number_calls, of_server, written_call
 from replay.formats.spans import (
     RESOURCE_KEYS,
     Span,
@@ -34,6 +24,8 @@ from replay.formats.spans import (
     spans_of,
     steps_of,
 )
+from replay.formats.task_facts import TASK_ATTRIBUTE as TASK
+from replay.formats.task_facts import details_in_attributes, reported_in, total_usage, with_details
 from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 

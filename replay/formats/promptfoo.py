@@ -9,7 +9,8 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, first_of, joined_text, object_in, objects, opened, text_of, to_json
-from replay.formats.record_builders import result_with_flag, usage_of, written_call
+from replay.formats.record_builders import result_with_flag, written_call
+from replay.formats.task_facts import usage_of
 from replay.records import Call, JsonObject, ReportedResult, Task, Trajectory
 
 
