@@ -39,6 +39,7 @@ _INTERRUPTIONS = frozenset({"approval", "limit"})
 """Errors of a tool message that say that the call was stopped, not that it failed."""
 
 Times = dict[str, tuple[float | None, float | None]]
+"""When each call of a tool began and ended, by its id."""
 _NEWEST = 3
 _ATTACHMENT = "attachment://"
 _GRADES = {"C": True, "I": False}
@@ -67,11 +68,7 @@ class InspectReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a sample and epoch."""
         if looks_like_eval_archive(document.head):
-            header, samples = read_eval_archive(document)
-            _note_version(document, header)
-            for sample in samples:
-                place = f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json"
-                yield _trajectory(sample, header, place, document)
+            yield from _from_archive(document)
             return
         for element in document.objects(lambda record: "eval" in record):
             _note_version(document, element.value)
@@ -130,17 +127,14 @@ def resolved(value: Any, attachments: JsonObject, levels: int = 2 * MAX_DEPTH) -
 
 def _input(sample: JsonObject, attachments: JsonObject) -> str | None:
     value = resolved(sample.get("input"), attachments)
-    if isinstance(value, str):
-        return value or None
-    return _question(objects(value))
+    return text_of(value) or _question(objects(value))
 
 
 def _question(messages: list[JsonObject]) -> str | None:
     return paragraphs(_text(message.get("content")) for message in messages if message.get("role") == "user")
 
 
-def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float | None]]:
-    """When each call of a tool began and ended, by its id."""
+def _tool_times(events: list[JsonObject]) -> Times:
     return {
         str(event["id"]): (seconds_of(event.get("timestamp")), seconds_of(event.get("completed")))
         for event in events
@@ -162,13 +156,12 @@ def _reported(sample: JsonObject) -> ReportedResult | None:
     error = as_object(sample.get("error"))
     if not scores and error is None:
         return None
-    values = [score.get("value") for score in scores.values()]
-    first = values[0] if len(values) == 1 else None
-    number = as_number(first)
     details: JsonObject = {name: score.get("value") for name, score in scores.items()}
+    only = next(iter(details.values())) if len(details) == 1 else None
     if error is not None:
         details["error"] = error.get("message")
-    return ReportedResult(passed=_GRADES.get(first) if isinstance(first, str) else None, score=number, details=details)
+    passed = _GRADES.get(only) if isinstance(only, str) else None
+    return ReportedResult(passed=passed, score=as_number(only), details=details)
 
 
 def _read(message: JsonObject, number: int, log: CallLog, times: Times, start: float | None) -> None:
@@ -259,34 +252,28 @@ _FIRST_MEMBERS = (b"_journal/start.json", b"header.json", b"samples/", b"summari
 def looks_like_eval_archive(head: Head) -> bool:
     """Whether a file is a zip with the members of an Inspect log."""
     if head.members:
-        return "header.json" in head.members or "_journal/start.json" in head.members
+        return not {"header.json", "_journal/start.json"}.isdisjoint(head.members)
     return head.data[:4] == b"PK\x03\x04" and head.data[30:].startswith(_FIRST_MEMBERS)
 
 
-def read_eval_archive(document: Document) -> tuple[JsonObject, Iterator[JsonObject]]:
-    """The header of an `.eval` log, and its samples one after the other; one that is missing is noted.
+def _from_archive(document: Document) -> Iterator[Trajectory]:
+    """Those of an `.eval` log, one sample after the other; one that is missing is noted.
 
     Such a log is a zip whose members may be compressed in ways that Python's own zipfile does not open.
-
-    Raises:
-        FormatError: the package is not installed, or cannot read the log.
     """
     log = _inspect_package(document.path)
     with _on_disk(document) as path:
         header = _asked(document, log.read_eval_log, path, header_only=True).model_dump(mode="json")
-    return header, _samples(document, log)
-
-
-def _samples(document: Document, log: ModuleType) -> Iterator[JsonObject]:
-    with _on_disk(document) as path:
+        _note_version(document, header)
         for summary in _asked(document, log.read_eval_log_sample_summaries, path):
+            place = f"samples/{summary.id}_epoch_{summary.epoch}.json"
             chosen = {"id": summary.id, "epoch": summary.epoch, "resolve_attachments": True}
             try:
-                sample = _asked(document, log.read_eval_log_sample, path, **chosen)
+                sample = _asked(document, log.read_eval_log_sample, path, **chosen).model_dump(mode="json")
             except FormatError as error:
-                document.note(error.message, f"samples/{summary.id}_epoch_{summary.epoch}.json")
+                document.note(error.message, place)
                 continue
-            yield sample.model_dump(mode="json")
+            yield _trajectory(sample, header, place, document)
 
 
 def _asked(document: Document, question: Callable[..., Any], *arguments: Any, **choices: Any) -> Any:
@@ -302,11 +289,10 @@ def _inspect_package(path: str) -> ModuleType:
     try:
         import inspect_ai.log
     except ImportError:
+        install = f"install it with: {install_command('inspect')}"
+        convert = "or turn the log into JSON with: inspect log convert --to json"
         raise FormatError(
-            path,
-            "an Inspect .eval log, which the package inspect_ai reads; "
-            f"install it with: {install_command('inspect')}, "
-            "or turn the log into JSON with: inspect log convert --to json",
+            path, f"an Inspect .eval log, which the package inspect_ai reads; {install}, {convert}"
         ) from None
     module: ModuleType = inspect_ai.log
     return module
