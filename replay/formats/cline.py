@@ -101,14 +101,14 @@ class _Task(CallLog):
         content = message.get("content")
         blocks = objects(content) if isinstance(content, list) else [{"type": "text", "text": content}]
         if message.get("role") == "assistant":
-            calls = [
-                (str(block.get("name")), _native_call(block)) for block in blocks if block.get("type") == "tool_use"
-            ]
+            native = [block for block in blocks if block.get("type") == "tool_use"]
             text = joined_text(content) or ""
-            self.say(text if calls else _XML_CALL.sub("", text))
+            self.say(text if native else _XML_CALL.sub("", text))
             self._unanswered = []
-            for name, call in calls or [(match[1], _xml_call(*match.groups())) for match in _XML_CALL.finditer(text)]:
-                self._add(name, call)
+            for block in native:
+                self._add(str(block.get("name")), _native_call(block))
+            for match in () if native else _XML_CALL.finditer(text):
+                self._add(match[1], _xml_call(match[1], match[2]))
             return
         awaited: str | None = None
         for block in blocks:

@@ -29,6 +29,12 @@ BARE_TYPES = frozenset({
 })  # fmt: skip
 _ONLY_CODEX = "internal_chat_message_metadata_passthrough"
 """A field that only Codex's harness puts on calls and answers."""
+_OWN_ITEMS = {
+    "command_execution": ("shell", "command"),
+    "file_change": ("apply_patch", "changes"),
+    "web_search": ("web_search", "query"),
+}
+"""Items that are calls of Codex's own tools: the tool, and the field that is its argument."""
 _MCP = "mcp__"
 
 
@@ -243,12 +249,11 @@ class _Session(CallLog):
         if kind == "todo_list":
             self._read_plan(item, identifier)
             return
-        call = _call_of_item(kind, item, identifier)
-        if call is None:
+        if kind != "mcp_tool_call" and kind not in _OWN_ITEMS:
             return
         if identifier not in self._announced:
             self._announced.add(identifier)
-            self.add(call)
+            self.add(_mcp_call(item, identifier) if kind == "mcp_tool_call" else _own_call(kind, item, identifier))
         if done:
             content = _answer_of_item(item)
             failed = item.get("status") == "failed" or item.get("error") is not None
@@ -279,8 +284,7 @@ class _Session(CallLog):
             output = message.get("aggregated_output", message.get("stdout"))
             self.answer(identifier, result_with_flag(output, message.get("exit_code") not in (0, None)))
         elif kind == "patch_apply_begin":
-            changes = {"changes": message.get("changes")}
-            self.add(build_call("apply_patch", changes, id=identifier, local=True))
+            self.add(_own_call("file_change", message, identifier))
         elif kind == "patch_apply_end":
             self.answer(identifier, result_with_flag(message.get("stdout"), message.get("success") is False))
 
@@ -306,16 +310,9 @@ def _call(payload: JsonObject, started: float | None) -> Call:
     return json_text_call(name, payload.get("arguments"), id=identifier, started=started, local=local, **fields)
 
 
-def _call_of_item(kind: str, item: JsonObject, identifier: str) -> Call | None:
-    if kind == "mcp_tool_call":
-        return _mcp_call(item, identifier)
-    if kind == "command_execution":
-        return build_call("shell", {"command": item.get("command")}, id=identifier, local=True)
-    if kind == "file_change":
-        return build_call("apply_patch", {"changes": item.get("changes")}, id=identifier, local=True)
-    if kind == "web_search":
-        return build_call("web_search", {"query": item.get("query")}, id=identifier, local=True)
-    return None
+def _own_call(kind: str, item: JsonObject, identifier: str) -> Call:
+    name, argument = _OWN_ITEMS[kind]
+    return build_call(name, {argument: item.get(argument)}, id=identifier, local=True)
 
 
 def _mcp_call(source: JsonObject, identifier: str) -> Call:
@@ -330,13 +327,10 @@ def _mcp_call(source: JsonObject, identifier: str) -> Call:
 def _ended(event: JsonObject) -> tuple[Any, bool, Any]:
     """What came back at the end of an MCP call: its content, whether it failed, and the structured content."""
     result = event.get("result")
-    failed, done = (
-        "Err" in object_in(result),
-        result.get("Ok", result.get("Err")) if isinstance(result, dict) else result,
-    )
-    body = object_in(done)
-    content = body.get("content", done) if body else done
-    return content, failed or body.get("isError") is True, body.get("structuredContent")
+    outcome = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
+    body = object_in(outcome)
+    failed = "Err" in object_in(result) or body.get("isError") is True
+    return body.get("content", outcome), failed, body.get("structuredContent")
 
 
 def _answer_of_item(item: JsonObject) -> Any:

@@ -134,13 +134,11 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
     fields = shown.groupdict() if shown else {}
     answer = None
-    for part in objects(written.get("result")):
-        response = part.get("functionResponse")
-        body = response.get("response") if isinstance(response, dict) else None
-        if isinstance(body, dict):
-            content = body.get("output", body.get("error", body))
-            answer = result_with_flag(content, status in ("error", "cancelled") or "error" in body)
-            break
+    bodies = (object_in(part, "functionResponse").get("response") for part in objects(written.get("result")))
+    body = next((body for body in bodies if isinstance(body, dict)), None)
+    if body is not None:
+        content = body.get("output", body.get("error", body))
+        answer = result_with_flag(content, status in ("error", "cancelled") or "error" in body)
     return build_call(
         name,
         written.get("args", MISSING),

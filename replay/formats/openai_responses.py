@@ -8,7 +8,7 @@ from typing import Any
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, joined_text, objects, opened, text_of
+from replay.formats.fields import as_object, first_of, joined_text, objects, opened, text_of
 from replay.formats.record_builders import json_text_call, of_server, recorded_answer, result_with_flag, text_call
 from replay.formats.task_facts import reported_of, run_beside, tool_definitions, usage_in
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
@@ -55,10 +55,10 @@ class OpenAIResponsesReader:
         for element in document.records():
             value = _final(without_envelope(element.value))
             if _is_body(value):
-                identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else document.task_name
-                if element.place.startswith("line ") and not isinstance(identifier, str):
-                    name = f"{name}_{element.place.removeprefix('line ')}"
+                name = value.get("id")
+                if not isinstance(name, str):
+                    lines = element.place.startswith("line ")
+                    name = document.task_name + (f"_{element.place.removeprefix('line ')}" if lines else "")
                 yield _trajectory(value, name, element.place, document)
             elif isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get("role"), str)):
                 if not str(value.get("type")).startswith("response."):
@@ -136,8 +136,8 @@ def _read_own_tool(item: JsonObject, kind: str, log: CallLog) -> None:
     if kind.endswith("_output"):
         log.answer(identifier, recorded_answer(item.get("output")))
         return
-    fields = ("action", "operation", "queries", "code")
-    given: Any = next((item[key] for key in fields if item.get(key) is not None), {})
+    given = first_of(item, "action", "operation", "queries", "code")
+    given = {} if given is None else given
     arguments = given if isinstance(given, dict) else {"code" if kind.startswith("code") else "queries": given}
     log.add(json_text_call(kind.removesuffix("_call"), arguments, id=identifier, local=True))
     output = item.get("outputs", item.get("results"))
@@ -162,7 +162,5 @@ def unwrapped(output: Any) -> Answer | None:
 
 
 def _error_text(error: Any) -> Any:
-    if isinstance(error, dict):
-        content = error.get("content", error.get("message"))
-        return content if content is not None else error
-    return error
+    content = error.get("content", error.get("message")) if isinstance(error, dict) else None
+    return error if content is None else content
