@@ -8,7 +8,7 @@ from typing import Any
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, identifier_of, objects, text_of
+from replay.formats.fields import MISSING, identifier_of, object_in, objects, text_of
 from replay.formats.record_builders import build_call, of_server, result_with_flag
 from replay.formats.task_facts import tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
@@ -48,9 +48,8 @@ class AnthropicMessagesReader:
         for element in document.records():
             value, lines = without_envelope(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
-                identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else document.task_name
-                yield _trajectory(value, [value], name, element.place, document)
+                own = value.get("id") if isinstance(value.get("id"), str) else None
+                yield _trajectory(value, [value], own, element.place, document)
             elif _messages(value):
                 own = identifier_of(value.get("id")) if value is not element.value else None
                 name = own or document.task_name + (f"_{element.place.removeprefix('line ')}" if lines else "")
@@ -60,13 +59,14 @@ class AnthropicMessagesReader:
             else:
                 document.leave(element)
         if bare:
-            yield _trajectory({}, bare, document.task_name, "$", document)
+            yield _trajectory({}, bare, None, "$", document)
 
 
 def _is_response(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("content"), list):
+    content = object_in(value).get("content")
+    if not isinstance(content, list):
         return False
-    typed = all(isinstance(block, dict) and "type" in block for block in value["content"])
+    typed = all("type" in object_in(block) for block in content)
     return value.get("type") == "message" or ("stop_reason" in value and typed)
 
 
@@ -75,7 +75,7 @@ def _is_message(value: Any) -> bool:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    messages = value.get("messages") if isinstance(value, dict) else None
+    messages = object_in(value).get("messages")
     return messages if isinstance(messages, list) and any(map(_is_message, messages)) else None
 
 
@@ -86,7 +86,9 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     return objects(content)
 
 
-def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document) -> Trajectory:
+def _trajectory(
+    body: JsonObject, messages: list[Any], identifier: str | None, place: str, document: Document
+) -> Trajectory:
     log = CallLog(place, identifier)
     for message in objects(messages):
         for block in _blocks(message):
@@ -96,9 +98,7 @@ def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: s
                 log.say(text_of(block.get("text")))
             else:
                 log.ask(text_of(block.get("text")))
-    log.model = text_of(
-        body.get("model") or next((item["model"] for item in objects(messages) if item.get("model")), None)
-    )
+    log.model = text_of(next((item["model"] for item in (body, *objects(messages)) if item.get("model")), None))
     usage, tools = usage_in(body.get("usage")), tool_definitions(body.get("tools"))
     return log.trajectory(document, AnthropicMessagesReader.name, usage=usage, tools=tools)
 

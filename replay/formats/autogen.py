@@ -79,8 +79,7 @@ def _states(record: JsonObject) -> dict[str, list[JsonObject]]:
         states = {"agent": {"agent_state": record}}
     seen: dict[str, list[JsonObject]] = {}
     for name, state in (states or {}).items():
-        inner = object_in(state, "agent_state")
-        messages = objects(object_in(inner, "llm_context").get("messages"))
+        messages = objects(object_in(state, "agent_state", "llm_context").get("messages"))
         if any(message.get("type") == "AssistantMessage" for message in messages):
             seen[name.split("/")[0]] = messages
     return seen

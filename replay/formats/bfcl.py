@@ -80,20 +80,16 @@ def _read_reply(reply: Any, log: CallLog, step: str) -> list[str]:
     Returns:
         The ids of its calls.
     """
-    calls = _calls(reply)
+    if isinstance(reply, str):
+        calls = _python_calls(reply)
+    else:
+        calls = [json_text_call(name, arguments) for each in objects(reply) for name, arguments in each.items()]
     identifiers = [f"{step}.{index}" for index in range(len(calls))]
     for call, identifier in zip(calls, identifiers, strict=True):
         log.add(call.model_copy(update={"id": identifier}), step)
     if not calls and isinstance(reply, str):
         log.say(reply)
     return identifiers
-
-
-def _calls(reply: Any) -> list[Call]:
-    """The calls of a reply; none where it is text."""
-    if isinstance(reply, str):
-        return _python_calls(reply)
-    return [json_text_call(name, arguments) for each in objects(reply) for name, arguments in each.items()]
 
 
 def _python_calls(text: str) -> list[Call]:

@@ -245,7 +245,10 @@ def looking_through(
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
             few = file.is_plain or len(slots) <= MAX_HELD
-            _hold(held, trajectory, fits=(size <= room.left and few) or (alone and len(slots) == 1))
+            if (size <= room.left and few) or (alone and len(slots) == 1):
+                held.append(trajectory)
+            else:  # it does not fit, and those before it are let go
+                held.clear()
             yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
@@ -288,17 +291,10 @@ def looking_through(
     )
 
 
-def _hold(held: list[Trajectory], trajectory: Trajectory, *, fits: bool) -> None:
-    """Keep a trajectory in memory where it fits; else let go of those before it."""
-    if fits:
-        held.append(trajectory)
-    else:
-        held.clear()
-
-
 def _last_moment(slots: Sequence[_Slot]) -> str | None:
     """The latest of the trajectories' last moments; None where one of them tells none."""
-    return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+    moments = [slot.last for slot in slots if slot.last is not None]
+    return max(moments) if len(moments) == len(slots) else None
 
 
 def _call_ids(slots: Sequence[_Slot]) -> tuple[str, ...]:

@@ -123,7 +123,9 @@ def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
     told = _FAILED_CALL.match(rest) if failed else None
     if told:  # a call that failed is told in its error alone
         log.add(_call({"id": f"message {number}", "name": told[1], "arguments": _arguments(told[2])}), number)
-    _answer_step([identifier] if identifier else [call.id for call in log.last_step()], answer, log)
+    for each in [identifier] if identifier else [call.id for call in log.last_step()]:
+        if each:
+            log.answer(each, answer)
     if failed and "parsing" in rest[:200]:
         _add_unread(said, answer, log, number)
 
@@ -134,11 +136,6 @@ def _arguments(text: str) -> Any:
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return ast.literal_eval(text[: end.start() + 1])
     return None
-
-
-def _answer_step(identifiers: list[str | None], answer: Answer | None, log: CallLog) -> None:
-    for identifier in filter(None, identifiers):
-        log.answer(identifier, answer)
 
 
 def _add_unread(reply: str, answer: Answer | None, log: CallLog, number: int) -> None:
@@ -163,7 +160,9 @@ def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
         log.add(call.model_copy(update={"seconds": as_number(timing.get("duration"))}), number)
     error = object_in(step, "error")
     answer = error_answer(error.get("message")) if error else answer_of(step.get("observations"))
-    _answer_step([call.id for call in calls], answer, log)
+    for call in calls:
+        if call.id:
+            log.answer(call.id, answer)
     if error and not calls and "pars" in str(error.get("message"))[:200].lower():
         _add_unread(said, answer, log, number)
 
