@@ -116,10 +116,13 @@ def opened(value: Any) -> Any:
 def opened_repr(value: Any) -> Any:
     """As `opened`, and also what Python's `str()` makes of a dict: `{'city': 'Rome'}`."""
     found = opened(value)
-    if isinstance(found, str) and found.lstrip()[:1] == "{":
-        try:
-            literal = ast.literal_eval(found.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return found
-        return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
-    return found
+    literal = python_value(found) if isinstance(found, str) and found.lstrip()[:1] == "{" else None
+    return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
+
+
+def python_value(text: str) -> Any:
+    """The value that a text is as Python writes it; None where it is none."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from replay.formats.fields import (
     identifier_of,
     object_in,
     opened,
+    python_value,
     text_of,
     to_json,
 )
@@ -186,11 +186,8 @@ def tool_message(value: Any) -> JsonObject | None:
     printed = _PRINTED_MESSAGE.match(whole) if isinstance(whole, str) and whole.startswith("content=") else None
     if printed is None:
         return None
-    fields = dict(_PRINTED_FIELD.findall(printed["fields"] or ""))
-    try:
-        return {**fields, "content": ast.literal_eval(printed["content"])} if "tool_call_id" in fields else None
-    except (ValueError, SyntaxError):
-        return None
+    fields, content = dict(_PRINTED_FIELD.findall(printed["fields"] or "")), python_value(printed["content"])
+    return {**fields, "content": content} if "tool_call_id" in fields and content is not None else None
 
 
 def error_answer(message: Any) -> ToolResult:

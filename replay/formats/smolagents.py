@@ -6,16 +6,24 @@ A step is `{step_number, tool_calls, observations, error, timing, token_usage}`.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
-from replay.formats.fields import as_number, first_of, identifier_of, joined_text, object_in, objects, opened, text_of
+from replay.formats.fields import (
+    as_number,
+    first_of,
+    identifier_of,
+    joined_text,
+    object_in,
+    objects,
+    opened,
+    python_value,
+    text_of,
+)
 from replay.formats.record_builders import answer_of, build_call, error_answer, text_call
 from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
@@ -99,17 +107,11 @@ def _read(memory: list[Any], log: CallLog) -> None:
             said = text
             log.say(text)
         elif role == _CALL_ROLE:
-            for written in _printed_calls(text.partition("\n")[2]):
+            printed = text.partition("\n")[2].strip()
+            for written in objects(python_value(printed) or opened(printed)):
                 log.add(_call(written), number)
         elif role == _ANSWER_ROLE:
             _read_answer(text, said, log, number)
-
-
-def _printed_calls(text: str) -> list[JsonObject]:
-    try:
-        return objects(ast.literal_eval(text.strip()))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return objects(opened(text.strip()))
 
 
 def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
@@ -132,10 +134,8 @@ def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
 
 def _arguments(text: str) -> Any:
     """The arguments at the beginning of a text, as Python prints them; None where they are not whole."""
-    for end in islice(re.finditer("}: ", text), 20):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return ast.literal_eval(text[: end.start() + 1])
-    return None
+    begun = (python_value(text[: end.start() + 1]) for end in islice(re.finditer("}: ", text), 20))
+    return next((value for value in begun if value is not None), None)
 
 
 def _add_unread(reply: str, answer: Answer | None, log: CallLog, number: int) -> None:

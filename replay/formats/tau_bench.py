@@ -6,14 +6,13 @@ may stand in a folder of its own: `results.json` (what was run) beside `simulati
 
 from __future__ import annotations
 
-from ast import literal_eval
 from collections.abc import Iterator
 from typing import Any, Final
 
 from replay.errors import NoTrajectoryError
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
+from replay.formats.fields import MISSING, as_number, object_in, objects, python_value, text_of
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.record_builders import json_text_call, number_calls, result_with_flag
 from replay.formats.task_facts import labels_of
@@ -113,12 +112,8 @@ def _with_json(message: Any) -> Any:
 
 
 def _as_json(arguments: Any) -> Any:
-    if not isinstance(arguments, str) or len(arguments) > _MAX_LITERAL:
-        return arguments
-    try:
-        value = literal_eval(arguments)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return arguments
+    short = isinstance(arguments, str) and len(arguments) <= _MAX_LITERAL
+    value = python_value(arguments) if short else None
     return json_text(value) if isinstance(value, dict) else arguments
 
 
