@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, text_of
+from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import build_call, error_answer, json_text_call, of_server, result_with_flag
 from replay.formats.task_facts import usage_of
 from replay.formats.times import iso_time, seconds_of
@@ -130,13 +130,12 @@ def _call(name: str, body: JsonObject, identifier: str) -> Call:
 
 def _answer(result: JsonObject) -> Answer | None:
     """The answer under `success`, `error` or another word for how it went."""
-    for outcome, value in result.items():
-        if outcome != "success":
-            body = object_in(value)
-            return error_answer(first_of(body, "error", "errorMessage", "message", "reason") or value or outcome)
-        body = object_in(value)
-        blocks = objects(body.get("content"))
-        texts = [as_object(block.get("text")) for block in blocks]
-        flat = [{"type": "text", **text} if text else block for text, block in zip(texts, blocks, strict=True)]
-        return result_with_flag(flat or value, body.get("isError") is True)
-    return None
+    if not result:
+        return None
+    outcome, value = next(iter(result.items()))
+    body = object_in(value)
+    if outcome != "success":
+        return error_answer(first_of(body, "error", "errorMessage", "message", "reason") or value or outcome)
+    blocks = objects(body.get("content"))
+    flat = [{"type": "text", **text} if (text := object_in(block, "text")) else block for block in blocks]
+    return result_with_flag(flat or value, body.get("isError") is True)

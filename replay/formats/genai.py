@@ -102,7 +102,7 @@ def call_id(span: Span) -> str | None:
     if message := _tool_message(span):
         return identifier_of(message.get("tool_call_id"))
     ids = (identifier_of(attributes.get("id")) for name, attributes in span.events if name == "gen_ai.tool.message")
-    return next((value for value in ids if value is not None), None)
+    return next(filter(None, ids), None)
 
 
 def call_arguments(span: Span) -> Any:
@@ -183,13 +183,8 @@ def tool_failure(span: Span) -> str | None:
     if not (span.failed or kind or (status is not None and status.lower() in {"error", "failed", "failure"})):
         return None
     raised = next((item for name, item in span.events if name == "exception"), {})
-    return (
-        text_of(raised.get("exception.message"))
-        or span.message
-        or text_of(attributes.get("error.message"))
-        or kind
-        or "the span has the status ERROR"
-    )
+    said = text_of(raised.get("exception.message")) or span.message or text_of(attributes.get("error.message"))
+    return said or kind or "the span has the status ERROR"
 
 
 def span_model(span: Span) -> str | None:
@@ -206,19 +201,15 @@ def output_tools(span: Span) -> frozenset[str]:
 def span_usage(span: Span) -> Usage | None:
     """The tokens of one reply."""
     attributes = span.attributes
-    return usage_of(
-        first_of(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-        first_of(
-            attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"
-        ),
-    )
+    read = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+    written = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+    return usage_of(first_of(attributes, *read), first_of(attributes, *written))
 
 
 def offered_tools(span: Span) -> tuple[Tool, ...]:
     """The tools that a model was offered."""
-    return tool_definitions(
-        first_of(span.attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools", "ai.prompt.tools")
-    )
+    listed = first_of(span.attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools", "ai.prompt.tools")
+    return tool_definitions(listed)
 
 
 _FLAT_REPLY = re.compile(
@@ -314,8 +305,7 @@ def _calls_in_events(span: Span) -> list[JsonObject]:
     """The calls in `gen_ai.choice`: as OpenAI's messages have them, or as Bedrock's content blocks."""
     found: list[JsonObject] = []
     for message in (opened(item.get("message")) for name, item in span.events if name == "gen_ai.choice"):
-        written = objects(message.get("tool_calls")) if isinstance(message, dict) else []
-        for call in written:
+        for call in objects(object_in(message).get("tool_calls")):
             function = object_in(call, "function") or call
             found.append({"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")})
         found += [

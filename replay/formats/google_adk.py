@@ -39,8 +39,7 @@ class GoogleAdkReader:
         first = head.first
         events = objects(first.get("events"))
         if any(mark in first for mark in _MARKS) and isinstance(first.get("events"), list):
-            sure = any(_is_event(event) for event in events)
-            return Match(0.95 if sure else 0.7, '"events" of an ADK session')
+            return Match(0.95 if any(map(_is_event, events)) else 0.7, '"events" of an ADK session')
         if is_eval_set(first):
             return Match(0.9, "an eval set of ADK")
         if _is_event(first):
@@ -125,9 +124,8 @@ def _answer(response: Any) -> Answer | None:
 def is_eval_set(value: JsonObject) -> bool:
     """Whether a record is an eval set, or an entry of one of the older forms: a turn, or a case with turns."""
     cases = objects(first_of(value, "eval_cases", "evalCases"))
-    if any("conversation" in case for case in cases):
-        return True
-    return _is_old_turn(value) or any(map(_is_old_turn, objects(value.get("data"))))
+    old = _is_old_turn(value) or any(map(_is_old_turn, objects(value.get("data"))))
+    return old or any("conversation" in case for case in cases)
 
 
 def _is_old_turn(value: JsonObject) -> bool:

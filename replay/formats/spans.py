@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from string import hexdigits
 from typing import Any
 
@@ -61,20 +62,12 @@ def spans_of(value: JsonObject) -> Iterator[Span]:
         spans = objects(value["spans"])
         yield from map(_jaeger if any("operationName" in span for span in spans) else plain_span, spans)
     elif isinstance(first_of(value, "data", "traces"), list):  # Jaeger's lists are called `data`
-        for inner in objects(first_of(value, "data", "traces")):
-            if any(key in inner for key in (*RESOURCE_KEYS, "spans")):
-                yield from spans_of(inner)
-    else:
-        yield from _single_span(value)
-
-
-def _single_span(value: JsonObject) -> Iterator[Span]:
-    if "operationName" in value and "tags" in value:
+        inner = (each for each in objects(first_of(value, "data", "traces")) if {*RESOURCE_KEYS, "spans"} & each.keys())
+        yield from chain.from_iterable(map(spans_of, inner))
+    elif "operationName" in value and "tags" in value:
         yield _jaeger(value)
-        return
-    value = _from_columns(value)
-    if _is_plain_span(value):
-        yield plain_span(value)
+    elif _is_plain_span(row := _from_columns(value)):
+        yield plain_span(row)
 
 
 def _is_plain_span(value: JsonObject) -> bool:
@@ -103,12 +96,8 @@ def plain_span(value: JsonObject) -> Span:
     """A span of OTLP, or of one of the SDKs' own dumps."""
     context = object_in(first_of(value, "context", "spanContext", "span_context"))
     both = {**context, **value}
-    status = value.get("status")
-    code = (
-        first_of(status, "code", "status_code")
-        if isinstance(status, dict)
-        else first_of(value, "status_code", "status")
-    )
+    status = value["status"] if isinstance(value.get("status"), dict) else None
+    code = first_of(value, "status_code", "status") if status is None else first_of(status, "code", "status_code")
     code = code.rpartition(".")[2] if isinstance(code, str) else code
     return Span(
         trace=_id(first_of(both, "trace_id", "traceId")) or "",
@@ -123,7 +112,7 @@ def plain_span(value: JsonObject) -> Span:
         attributes=_with_kind(attributes_of(opened(value.get("attributes"))), first_of(value, "span_kind", "spanKind")),
         events=tuple(_events(first_of(value, "span_events", "events"))),
         failed=code in _ERROR_CODES if isinstance(code, str | int) else False,
-        message=text_of(first_of(status, "message", "description")) if isinstance(status, dict) else None,
+        message=text_of(first_of(status or {}, "message", "description")),
     )
 
 
@@ -134,14 +123,14 @@ def _with_kind(attributes: JsonObject, kind: Any) -> JsonObject:
     return attributes
 
 
+def _tags(listed: Any) -> JsonObject:
+    return {str(tag.get("key")): tag.get("value") for tag in objects(listed)}
+
+
 def _jaeger(value: JsonObject) -> Span:
-    tags = {str(tag.get("key")): tag.get("value") for tag in objects(value.get("tags"))}
+    tags, logs = _tags(value.get("tags")), [_tags(log.get("fields")) for log in objects(value.get("logs"))]
     parents = [item for item in objects(value.get("references")) if item.get("refType") == "CHILD_OF"]
     start, duration = whole_number(value.get("startTime")), whole_number(value.get("duration"))
-    logs = [
-        {str(item.get("key")): item.get("value") for item in objects(log.get("fields"))}
-        for log in objects(value.get("logs"))
-    ]
     return Span(
         trace=_id(value.get("traceID")) or "",
         id=_id(value.get("spanID")) or "",
