@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -44,7 +43,6 @@ class Work(NamedTuple):
     turns: int
 
 
-@cache
 def load_prompts(protocol: DriveProtocol) -> dict[str, Any]:
     """The prompt file of a protocol."""
     text = files("replay.driving").joinpath("prompts", f"{protocol}.yaml").read_text("utf-8")

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from replay.formats.call_log import earliest, iso_time, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
 from replay.formats.record_builders import answer_of, number_calls, written_call
 from replay.formats.task_facts import details_in, reported_in, tool_definitions, usage_of, with_details
-from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")

@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, opened, text_of
 from replay.formats.record_builders import build_call, function_call, result_with_flag
 from replay.formats.task_facts import labels_of
-from replay.formats.times import seconds_between
 from replay.records import JsonObject, Task, Trajectory
 
 _EXECUTED = re.compile(r"exitcode: (\d+) \(execution (?:succeeded|failed)\)\nCode output:\s*")

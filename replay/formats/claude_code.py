@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, nested_lines, object_in, objects, sum_of, text_of, to_json
 from replay.formats.record_builders import build_call, result_with_flag
 from replay.formats.task_facts import total_usage, usage_of
-from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 LINE_TYPES = frozenset({

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from replay.errors import NoTrajectoryError
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import joined_text, object_in, objects, opened, sum_of, text_of
 from replay.formats.record_builders import build_call, error_answer, json_text_call, of_server
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, TextAnswer, Trajectory
 
 _HISTORY = "api_conversation_history.json"

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, joined_text, nested_lines, object_in, objects, text_of
 from replay.formats.record_builders import build_call, json_text_call, result_with_flag, text_call
 from replay.formats.task_facts import tool_definitions, usage_of
-from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ParentCall, Tool, ToolResult, Trajectory, Usage
 
 EXEC_EVENT = "exec_event"

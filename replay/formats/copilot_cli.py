@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, object_in, objects, text_of
 from replay.formats.record_builders import build_call, json_text_call, result_with_flag
-from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 BUILT_IN = frozenset({

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from replay.errors import FormatError, UsageError
 
@@ -99,7 +98,6 @@ class FileNames:
         return match.groupdict()
 
 
-@lru_cache(maxsize=1024)
 def _read_stem(stem: str) -> tuple[str | None, str]:
     """Model and task as the words between the `_` of a name tell them, without a run at its end; the whole name is the
     task where they do not.

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, earliest, iso_time, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.record_builders import answer_of, error_answer, written_call
-from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, JsonObject, Trajectory
 
 ADK = frozenset({

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_between, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import answer_of, build_call, error_answer
 from replay.formats.task_facts import usage_of
-from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_EXTENSIONS = frozenset({

@@ -16,12 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from replay.errors import FormatError, install_command
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, paragraphs, text_of
 from replay.formats.record_builders import answer_of, build_call, of_server, written_call
 from replay.formats.task_facts import labels_of, reported_in, tool_definitions, total_usage, usage_of
-from replay.formats.times import seconds_after, seconds_of
 from replay.json_values import MAX_DEPTH
 from replay.records import Answer, Call, JsonObject, ReportedResult, Task, TextAnswer, ToolResult, Trajectory, Usage
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.formats import genai
+from replay.formats.call_log import iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     as_number,
@@ -24,7 +25,6 @@ from replay.formats.google_adk import ADK
 from replay.formats.record_builders import number_calls, tool_message, written_call
 from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
 from replay.formats.task_facts import tool_definitions, total_usage, usage_of
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory, Usage
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from replay.formats.call_log import iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     first_of,
@@ -20,7 +21,6 @@ from replay.formats.langfuse import answers_in, calls_in
 from replay.formats.record_builders import number_calls, tool_message, written_call
 from replay.formats.spans import Timed, calls_without_spans, recorded, steps_of
 from replay.formats.task_facts import total_usage, usage_in
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 RUN_TYPES = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, earliest, iso_time, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, first_of, identifier_of, object_in, objects, text_of
 from replay.formats.google_adk import ADK
 from replay.formats.record_builders import answer_of, error_answer, written_call
 from replay.formats.task_facts import labels_of, usage_of
-from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Task, Trajectory
 
 _AGENT_SERVER = "adk_agent_tool"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_number, as_object, object_in, objects, text_of
 from replay.formats.record_builders import build_call, of_server, result_with_flag
-from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import answer_of, error_answer, function_call, json_text_call, result_with_flag
 from replay.formats.task_facts import tool_definitions, total_usage, usage_in
-from replay.formats.times import seconds_between
 from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
 
 _NO_CALLS = frozenset(

@@ -8,6 +8,7 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats import genai
+from replay.formats.call_log import iso_time
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, identifier_of, objects, opened, text_of, to_json
 from replay.formats.google_adk import ADK
@@ -26,7 +27,6 @@ from replay.formats.spans import (
 )
 from replay.formats.task_facts import TASK_ATTRIBUTE as TASK
 from replay.formats.task_facts import details_in_attributes, reported_in, total_usage, with_details
-from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_between, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import joined_text, object_in, objects, sum_of, text_of
 from replay.formats.record_builders import function_call, result_with_flag
-from replay.formats.times import iso_time, seconds_between, seconds_of
 from replay.records import JsonObject, Trajectory
 
 _ANSWER_ROLES = ("toolResult", "tool")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import (
     as_number,
@@ -25,7 +25,6 @@ from replay.formats.fields import (
     text_of,
 )
 from replay.formats.record_builders import answer_of, build_call, error_answer, text_call
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_TOOLS = frozenset({

@@ -11,9 +11,9 @@ from itertools import chain
 from string import hexdigits
 from typing import Any
 
+from replay.formats.call_log import seconds_after, seconds_of
 from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, text_of, to_json, whole_number
 from replay.formats.record_builders import answer_of, error_answer, written_call
-from replay.formats.times import seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, Step, Usage, texts_of
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from replay.errors import NoTrajectoryError
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_number, object_in, objects, python_value, text_of
 from replay.formats.openai_chat import conversation_steps, user_text
 from replay.formats.record_builders import json_text_call, number_calls, result_with_flag
 from replay.formats.task_facts import labels_of
-from replay.formats.times import seconds_between
 from replay.json_values import json_text
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
