@@ -122,8 +122,8 @@ def _read_text(message: JsonObject, text: str, log: CallLog, number: int) -> Non
     if executed and log.final_reply:
         blocks = _CODE.findall(log.final_reply)
         code = {"code": "\n".join(body for _, body in blocks) or log.final_reply}
-        language = blocks[0][0] if blocks else ""
-        log.add(build_call(language or "code", code, id=f"code {number}", local=True), number)
+        language = (blocks[0][0] if blocks else "") or "code"
+        log.add(build_call(language, code, id=f"code {number}", local=True), number)
         log.answer(f"code {number}", result_with_flag(text[executed.end() :], executed[1] != "0"))
     elif first_of(message, "source", "name", "role") in ("user", "human") or message.get("type") == "UserMessage":
         log.final_reply = text if not log.first_prompt and "```" in text else log.final_reply

@@ -75,11 +75,7 @@ def _read_turns(turns: Any, log: CallLog) -> None:
 
 
 def _read_reply(reply: Any, log: CallLog, step: str) -> list[str]:
-    """Take in the reply of a step.
-
-    Returns:
-        The ids of its calls.
-    """
+    """The ids of the calls in the reply of a step, which are put into the log."""
     if isinstance(reply, str):
         calls = _python_calls(reply)
     else:

@@ -77,8 +77,6 @@ def _reported_line(line: JsonObject, document: Document) -> JsonObject | None:
 
 
 class _Thread(CallLog):
-    """A session, or one sub-agent's part of it."""
-
     def __init__(self, place: str, identifier: str, parent_session: str | None, parent_call: str | None) -> None:
         super().__init__(place, identifier)
         self.parent_session, self.parent_call = parent_session, parent_call
@@ -90,7 +88,6 @@ class _Thread(CallLog):
         """Results that stand before the line of their call, by its id."""
 
     def read(self, line: JsonObject) -> None:
-        """Take in one conversation line."""
         if self.started_at is None:
             self.started_at = text_of(line.get("timestamp"))
         message = line["message"]
@@ -100,7 +97,8 @@ class _Thread(CallLog):
         usage, identifier = message.get("usage"), message.get("id")
         if line["type"] == "assistant" and isinstance(usage, dict) and isinstance(identifier, str):
             read = sum_of(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-            self.step_tokens[identifier] = (read or 0, sum_of(usage, "output_tokens") or 0)
+            written = usage.get("output_tokens")
+            self.step_tokens[identifier] = (read or 0, written if isinstance(written, int) else 0)
 
     def _read_block(self, block: JsonObject, message: JsonObject, line: JsonObject) -> None:
         kind, text = block.get("type"), block.get("text") if block.get("type") == "text" else None

@@ -95,7 +95,6 @@ class _Task(CallLog):
         """Of each call of the last message: the tool as the harness names it, and the id."""
 
     def read_message(self, message: JsonObject) -> None:
-        """Take in a message of the conversation."""
         self._note_details(message)
         content = message.get("content")
         blocks = objects(content) if isinstance(content, list) else [{"type": "text", "text": content}]

@@ -83,7 +83,6 @@ def _is_event(value: JsonObject) -> bool:
 
 
 def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
-    """Take in one event: its calls are one step."""
     usage = object_in(first_of(event, "usage_metadata", "usageMetadata"))
     log.count_tokens(
         first_of(usage, "prompt_token_count", "promptTokenCount"),
@@ -96,8 +95,7 @@ def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> 
             log.answer(identifier_of(response.get("id")), answer, name=name)
     if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
         return
-    texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))
-    text = "\n".join(texts) or None
+    text = "\n".join(part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought")) or None
     written = [item for part in parts if (item := object_in(first_of(part, "function_call", "functionCall")))]
     if not written:
         if event.get("author") == "user":

@@ -164,7 +164,6 @@ def _reported(sample: JsonObject) -> ReportedResult | None:
 
 
 def _read(message: JsonObject, number: int, log: CallLog, times: Times, start: float | None) -> None:
-    """Take in one message of a sample: its calls are one step."""
     if message.get("role") == "tool":
         answer, kind = _answer(message)
         log.answer(identifier_of(message.get("tool_call_id")), answer, interrupted=kind in _INTERRUPTIONS)

@@ -61,10 +61,9 @@ class McpEvalReader:
 def _reported(record: JsonObject) -> ReportedResult | None:
     """Whether the task was done, and what the judge gave it."""
     success = first_of(record, "success", "original_success")
-    figures = {name: record[name] for name in _JUDGED if isinstance(record.get(name), dict | float | int)}
-    if not isinstance(success, bool) and not figures:
-        return None
-    return ReportedResult(passed=success if isinstance(success, bool) else None, details=figures or None)
+    passed = success if isinstance(success, bool) else None
+    details = {name: record[name] for name in _JUDGED if isinstance(record.get(name), dict | float | int)}
+    return None if passed is None and not details else ReportedResult(passed=passed, details=details or None)
 
 
 def _steps_without_conversation(record: JsonObject) -> list[Step]:

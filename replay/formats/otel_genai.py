@@ -81,8 +81,6 @@ def _has_span_keys(record: JsonObject) -> bool:
 
 
 class _Trace:
-    """The spans of one trace."""
-
     def __init__(self, spans: list[Span]) -> None:
         self._by_id = {span.id: span for span in spans}
         ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))

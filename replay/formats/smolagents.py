@@ -68,7 +68,6 @@ class SmolagentsReader:
 
 
 def _memory(record: JsonObject) -> list[Any] | None:
-    """The steps or messages of a run."""
     return next((value for key in _MEMORY_KEYS if isinstance(value := opened(record.get(key)), list)), None)
 
 
