@@ -245,10 +245,7 @@ def looking_through(
         for trajectory in _guarded(reader, document):
             slots.append(_slot(trajectory))
             few = file.is_plain or len(slots) <= MAX_HELD
-            if (size <= room.left and few) or (alone and len(slots) == 1):
-                held.append(trajectory)
-            else:  # it does not fit, and those before it are let go
-                held.clear()
+            _hold(held, trajectory, fits=(size <= room.left and few) or (alone and len(slots) == 1))
             yield
         parts.append(Part(reader, why, only))
         warnings += document.notes
@@ -289,6 +286,14 @@ def looking_through(
         _held=held,
         _room=room,
     )
+
+
+def _hold(held: list[Trajectory], trajectory: Trajectory, *, fits: bool) -> None:
+    """Keep a trajectory in memory where it fits; else let go of those before it."""
+    if fits:
+        held.append(trajectory)
+    else:
+        held.clear()
 
 
 def _last_moment(slots: Sequence[_Slot]) -> str | None:
