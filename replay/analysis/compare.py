@@ -354,7 +354,7 @@ def _server_counts(run: Run, table: TaskRuns) -> dict[str, str]:
 
 def _no_such_label(by: str, table: TaskRuns, names: FileNames | None) -> UsageError:
     labels = Counter(name for one in table.runs for name in one.labels)
-    from replay.formats.record_builders import LABELS
+    from replay.formats.task_facts import LABELS
 
     known = [TYPE, SERVER, SERVERS, *labels, *(names.label_names if names else ())]
     if by in LABELS:

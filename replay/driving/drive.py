@@ -17,8 +17,7 @@ import anyio
 
 from replay.chat import ChatModel, LimitReachedError, Limits, ModelError, ModelSettings
 from replay.driving.protocols import PROTOCOLS, DriveProtocol, Ending, Work, prompt_version
-from replay.driving.session import ProgressLog, Session
-from replay.driving.tools import OfferedTool, Toolbox, offered_tools
+from replay.driving.session import OfferedTool, ProgressLog, Session, Toolbox, offered_tools
 from replay.errors import InputError, NoServerReachedError
 from replay.formats.task_list import TaskDescription
 from replay.interpreter import Fleet, Interpreter, Sandbox, ServerEvent

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import yaml
 
-from replay.chat.model import FunctionCall
+from replay.chat import FunctionCall
 from replay.driving.session import MadeCall, Session, WrittenCall
 from replay.formats.openai_chat import is_unparsed_call
 from replay.json_values import json_value
@@ -44,7 +43,6 @@ class Work(NamedTuple):
     turns: int
 
 
-@cache
 def load_prompts(protocol: DriveProtocol) -> dict[str, Any]:
     """The prompt file of a protocol."""
     text = files("replay.driving").joinpath("prompts", f"{protocol}.yaml").read_text("utf-8")
@@ -107,8 +105,7 @@ async def m3(session: Session, work: Work) -> Ending:
     how: Literal["answered", "turn-limit"] = "turn-limit"
 
     def user() -> str:
-        transcript = "\n\n".join(done) or "(nothing yet)"
-        return Template(load_prompts("m3")["user"]).substitute(task=work.question, transcript=transcript)
+        return _filled("m3", "user", session, task=work.question, transcript=_transcript(done))
 
     for turn in range(1, work.turns + 1):
         lines = "\n".join(tool.line for tool in session.toolbox.tools)
@@ -135,9 +132,8 @@ async def mcpbench(session: Session, work: Work) -> Ending:
     tools = "\n".join(tool.definition for tool in session.toolbox.tools)
 
     def user(turn: int) -> str:
-        transcript = "\n\n".join(done) or "(nothing yet)"
-        template = Template(load_prompts("mcpbench")["user"])
-        return template.substitute(task=work.question, transcript=transcript, round=str(turn))
+        values = {"task": work.question, "transcript": _transcript(done), "round": str(turn)}
+        return _filled("mcpbench", "user", session, **values)
 
     for turn in range(1, work.turns + 1):
         written = await session.say(_filled("mcpbench", "plan", session, tools=tools), user(turn), as_json=True)
@@ -161,6 +157,10 @@ async def _shortened(session: Session, call: MadeCall) -> MadeCall:
         return call
     system = _filled("mcpbench", "compress", session, limit=str(_LONG // _CHARACTERS_A_TOKEN))
     return call._replace(told=await session.say(system, call.told))
+
+
+def _transcript(done: Sequence[str]) -> str:
+    return "\n\n".join(done) or "(nothing yet)"
 
 
 def _object(text: str) -> dict[str, Any] | None:

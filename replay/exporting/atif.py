@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from replay import __version__
 from replay.exporting.judged_call import JudgedCall, judged_steps, outcome_counts
-from replay.formats.record_builders import task_details
+from replay.formats.task_facts import task_details
 from replay.records import JsonObject, Tool
 from replay.runfile.trajectory_queries import StoredTrajectory
 

@@ -14,7 +14,7 @@ from itertools import groupby
 from replay import __version__
 from replay.exporting.judged_call import JudgedCall, judged_steps, outcome_counts
 from replay.formats.fields import to_json
-from replay.formats.record_builders import task_details
+from replay.formats.task_facts import task_details
 from replay.records import JsonObject, Outcome
 from replay.records.trajectory import ReportedResult
 from replay.runfile.trajectory_queries import StoredTrajectory

@@ -14,8 +14,8 @@ from typing import Any
 from replay import __version__
 from replay.exporting.judged_call import JudgedCall, judged_steps
 from replay.formats.fields import to_json
-from replay.formats.record_builders import TASK_ATTRIBUTE as TASK
-from replay.formats.record_builders import task_details
+from replay.formats.task_facts import TASK_ATTRIBUTE as TASK
+from replay.formats.task_facts import task_details
 from replay.records import JsonObject
 from replay.runfile.trajectory_queries import StoredTrajectory
 

@@ -8,8 +8,9 @@ from typing import Any
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, identifier_of, objects, text_of
-from replay.formats.record_builders import build_call, of_server, result_with_flag, tool_definitions, usage_in
+from replay.formats.fields import MISSING, identifier_of, object_in, objects, text_of
+from replay.formats.record_builders import build_call, of_server, result_with_flag
+from replay.formats.task_facts import tool_definitions, usage_in
 from replay.records import JsonObject, Trajectory
 
 CALL_BLOCKS = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
@@ -28,12 +29,11 @@ class AnthropicMessagesReader:
         first = without_envelope(head.first)
         if _is_response(first):
             return Match(0.95, '"type": "message" or "stop_reason" with content blocks')
-        messages = _messages(first) or [record for record in head.records if isinstance(record, dict)]
+        messages = _messages(first) or head.objects
         kinds = {str(block.get("type")) for message in messages for block in _blocks(message) if _is_message(message)}
         if kinds & (CALL_BLOCKS | RESULT_BLOCKS):
             return Match(0.95, "messages with tool_use and tool_result blocks")
-        tools = first.get("tools")
-        own = isinstance(tools, list) and any(isinstance(tool, dict) and "input_schema" in tool for tool in tools)
+        own = any("input_schema" in tool for tool in objects(first.get("tools")))
         if any("tool_calls" in message or message.get("role") == "tool" for message in messages):
             return NO_MATCH
         if _messages(first) and (own or "anthropic_version" in first or "mcp_servers" in first):
@@ -48,9 +48,8 @@ class AnthropicMessagesReader:
         for element in document.records():
             value, lines = without_envelope(element.value), element.place.startswith("line ")
             if _is_response(value) and not bare:
-                identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else document.task_name
-                yield _trajectory(value, [value], name, element.place, document)
+                own = value.get("id") if isinstance(value.get("id"), str) else None
+                yield _trajectory(value, [value], own, element.place, document)
             elif _messages(value):
                 own = identifier_of(value.get("id")) if value is not element.value else None
                 name = own or document.task_name + (f"_{element.place.removeprefix('line ')}" if lines else "")
@@ -60,13 +59,14 @@ class AnthropicMessagesReader:
             else:
                 document.leave(element)
         if bare:
-            yield _trajectory({}, bare, document.task_name, "$", document)
+            yield _trajectory({}, bare, None, "$", document)
 
 
 def _is_response(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("content"), list):
+    content = object_in(value).get("content")
+    if not isinstance(content, list):
         return False
-    typed = all(isinstance(block, dict) and "type" in block for block in value["content"])
+    typed = all("type" in object_in(block) for block in content)
     return value.get("type") == "message" or ("stop_reason" in value and typed)
 
 
@@ -75,7 +75,7 @@ def _is_message(value: Any) -> bool:
 
 
 def _messages(value: Any) -> list[Any] | None:
-    messages = value.get("messages") if isinstance(value, dict) else None
+    messages = object_in(value).get("messages")
     return messages if isinstance(messages, list) and any(map(_is_message, messages)) else None
 
 
@@ -86,8 +86,10 @@ def _blocks(message: JsonObject) -> list[JsonObject]:
     return objects(content)
 
 
-def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: str, document: Document) -> Trajectory:
-    log = CallLog()
+def _trajectory(
+    body: JsonObject, messages: list[Any], identifier: str | None, place: str, document: Document
+) -> Trajectory:
+    log = CallLog(place, identifier)
     for message in objects(messages):
         for block in _blocks(message):
             if block.get("type") != "text":
@@ -96,11 +98,9 @@ def _trajectory(body: JsonObject, messages: list[Any], identifier: str, place: s
                 log.say(text_of(block.get("text")))
             else:
                 log.ask(text_of(block.get("text")))
-    log.model = text_of(
-        body.get("model") or next((item["model"] for item in objects(messages) if item.get("model")), None)
-    )
+    log.model = text_of(next((item["model"] for item in (body, *objects(messages)) if item.get("model")), None))
     usage, tools = usage_in(body.get("usage")), tool_definitions(body.get("tools"))
-    return log.trajectory(document, AnthropicMessagesReader.name, place, identifier, usage=usage, tools=tools)
+    return log.trajectory(document, AnthropicMessagesReader.name, usage=usage, tools=tools)
 
 
 def _read_block(block: JsonObject, log: CallLog) -> None:

@@ -87,18 +87,13 @@ def _from_agentdojo(value: JsonObject) -> JsonObject:
     read: list[JsonObject] = []
     for message in objects(value.get("messages")):
         content = message.get("content")
-        text = (
-            "\n".join(str(part.get("content")) for part in objects(content)) if isinstance(content, list) else content
-        )
-        calls = [
-            {"id": call.get("id"), "function": {"name": call.get("function"), "arguments": call.get("args")}}
-            for call in objects(message.get("tool_calls"))
-        ]
-        read.append({**message, "content": text, "tool_calls": calls})
+        if isinstance(content, list):
+            content = "\n".join(str(part.get("content")) for part in objects(content))
+        calls = [_openai_call(call, call.get("function")) for call in objects(message.get("tool_calls"))]
         if message.get("role") == "tool":
             error = message.get("error")
-            shown = {"type": "text", "text": error or text or ""}
-            read[-1]["content"] = {"content": [shown], "isError": error is not None}
+            content = _result(error or content or "", is_error=error is not None)
+        read.append({**message, "content": content, "tool_calls": calls})
     about = {
         "id": identifier_of(first_of(value, "user_task_id", "task_id")),
         "model": value["pipeline_name"],
@@ -152,18 +147,19 @@ def _from_langchain(message: JsonObject) -> JsonObject | None:
     role = next((_LANGCHAIN_ROLES[name] for name in names if name in _LANGCHAIN_ROLES), None)
     if role is None or "content" not in inner:
         return None
-    calls = [
-        {
-            "id": call.get("id"),
-            "type": "function",
-            "function": {"name": call.get("name"), "arguments": call.get("args")},
-        }
-        for key in ("tool_calls", "invalid_tool_calls")
-        for call in objects(inner.get(key))
-    ]
+    written = [call for key in ("tool_calls", "invalid_tool_calls") for call in objects(inner.get(key))]
+    calls = [_openai_call(call, call.get("name")) for call in written]
     about = object_in(inner, "response_metadata")
     read = {"role": role, "content": inner["content"], "tool_call_id": inner.get("tool_call_id")}
     read["model"] = first_of(about, "model_name", "model")
     if inner.get("status") == "error":
-        read["content"] = {"content": [{"type": "text", "text": str(inner["content"])}], "isError": True}
+        read["content"] = _result(str(inner["content"]), is_error=True)
     return {**read, "tool_calls": calls} if calls else read
+
+
+def _openai_call(call: JsonObject, name: Any) -> JsonObject:
+    return {"id": call.get("id"), "function": {"name": name, "arguments": call.get("args")}}
+
+
+def _result(text: Any, *, is_error: bool) -> JsonObject:
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}

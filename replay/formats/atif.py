@@ -10,19 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from replay.formats.call_log import earliest, iso_time, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, first_of, identifier_of, object_in, objects, paragraphs, text_of, to_json
-from replay.formats.record_builders import (
-    answer_of,
-    details_in,
-    number_calls,
-    reported_in,
-    tool_definitions,
-    usage_of,
-    with_details,
-    written_call,
-)
-from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
+from replay.formats.record_builders import answer_of, number_calls, written_call
+from replay.formats.task_facts import details_in, reported_in, tool_definitions, usage_of, with_details
 from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
 
 _VERSION = re.compile(r"ATIF-v(\d+)\.(\d+)")
@@ -61,7 +53,7 @@ class AtifReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an object, and behind it its embedded sub-agents."""
-        for element in document.matching(lambda record: isinstance(object_in(record).get("steps"), list)):
+        for element in document.objects(lambda record: isinstance(record.get("steps"), list)):
             _note_version(document, element.value, element.place)
             yield from _with_subagents(element.value, document, element.place, None)
 
@@ -89,12 +81,12 @@ def _starters(record: JsonObject, trajectory: Trajectory) -> dict[str, str]:
     """Position of the call that started each embedded sub-agent, by the sub-agent's `trajectory_id`."""
     positions = {call.id: call.position for call in trajectory.calls() if call.id}
     return {
-        identifier: positions[source]
+        identifier: position
         for step in objects(record.get("steps"))
         for result in _results(step)
+        if (position := positions.get(identifier_of(result.get("source_call_id")) or ""))
         for reference in objects(result.get("subagent_trajectory_ref"))
         if (identifier := identifier_of(reference.get("trajectory_id")))
-        and (source := identifier_of(result.get("source_call_id"))) in positions
     }
 
 
@@ -162,12 +154,8 @@ def _call(written: JsonObject, answer: Answer | None, started: float | None, age
     if own is not None:
         return with_details(call, own)
     redacted = call.unreadable == "arguments"  # the specification wants an object: what is not one, a tool put there
-    return call.model_copy(
-        update={
-            "local": redacted or (call.server is None and _is_own_tool(agent, call.name or "")),
-            "unreadable": None if redacted else call.unreadable,
-        }
-    )
+    local = redacted or (call.server is None and _is_own_tool(agent, call.name or ""))
+    return call.model_copy(update={"local": local, "unreadable": None if redacted else call.unreadable})
 
 
 def _is_own_tool(agent: str, tool: str) -> bool:
@@ -185,13 +173,10 @@ def _answers(calls: list[JsonObject], results: list[JsonObject]) -> list[Answer 
     """The answer of each call: by its id, and by order among calls that share one, or where no result has any."""
     if len(results) == len(calls) and all(result.get("source_call_id") is None for result in results):
         return [_answer(result) for result in results]
-    waiting = list(results)
+    waiting = [result for result in results if result.get("source_call_id") is not None]
     answers: list[Answer | None] = []
     for call in calls:
-        identifier = call.get("tool_call_id")
-        result = next(
-            (item for item in waiting if identifier is not None and item.get("source_call_id") == identifier), None
-        )
+        result = next((item for item in waiting if item["source_call_id"] == call.get("tool_call_id")), None)
         if result is not None:
             waiting.remove(result)
         answers.append(None if result is None else _answer(result))
@@ -210,8 +195,6 @@ def _message(content: Any) -> str | None:
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, list):
-        parts = [
-            part if isinstance(part, str) else part.get("text") for part in content if isinstance(part, str | dict)
-        ]
+        parts = [object_in(part).get("text", part) for part in content]
         return "\n".join(part for part in parts if isinstance(part, str))
     return to_json(content)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_object, first_of, joined_text, object_in, objects, opened, text_of
-from replay.formats.record_builders import build_call, function_call, labels_of, result_with_flag
-from replay.formats.times import seconds_between
+from replay.formats.record_builders import build_call, function_call, result_with_flag
+from replay.formats.task_facts import labels_of
 from replay.records import JsonObject, Task, Trajectory
 
 _EXECUTED = re.compile(r"exitcode: (\d+) \(execution (?:succeeded|failed)\)\nCode output:\s*")
@@ -37,59 +36,56 @@ class AutoGenReader:
 
     def sniff(self, head: Head) -> Match:
         """Events by their types, a saved state, or answers of a code executor."""
-        if any(_states(record) for record in head.records):
+        if any(map(_states, head.objects)):
             return Match(0.95, '"agent_states" of a team')
-        if any(_is_event(message) for record in head.records for message in (_messages(record) or [record])):
+        if any(_is_event(message) for record in head.objects for message in (_messages(record) or [record])):
             return Match(0.95, 'messages with "source" and a "type" of AutoGen')
-        if b"exitcode: " in head.data and any(map(_is_code_chat, map(_messages, head.records))):
+        if b"exitcode: " in head.data and any(map(_is_code_chat, map(_messages, head.objects))):
             return Match(0.94, 'messages that begin with "exitcode:"')
         return NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an agent of a saved state, else one a record or one for the file."""
         bare: list[JsonObject] = []
-        for element in document.records():
+        for element in document.objects():
             record = element.value
             states, messages = _states(record), _messages(record)
             for agent, inner in states.items():
-                yield _log_of(inner).trajectory(document, self.name, f"{element.place}.agent_states.{agent}", agent)
+                yield _log_of(inner, f"{element.place}.agent_states.{agent}", agent).trajectory(document, self.name)
             if states:
                 continue
             if messages:
                 task = Task(question=text_of(record.get("question")), labels=labels_of(record))
                 facts = {"task": task} if task.question else {}
                 identifier = text_of(first_of(record, "question_ID", "id", "run_id"))
-                yield _log_of(messages).trajectory(document, self.name, element.place, identifier, **facts)
+                yield _log_of(messages, element.place, identifier).trajectory(document, self.name, **facts)
             elif _is_event(record):
                 bare.append(record)
             else:
                 document.leave(element)
         if bare:
-            yield _log_of(bare).trajectory(document, self.name, "$", None)
+            yield _log_of(bare).trajectory(document, self.name)
 
 
-def _is_event(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") in _TYPES and ("source" in value or "content" in value)
+def _is_event(value: JsonObject) -> bool:
+    return value.get("type") in _TYPES and ("source" in value or "content" in value)
 
 
-def _states(record: Any) -> dict[str, list[JsonObject]]:
+def _states(record: JsonObject) -> dict[str, list[JsonObject]]:
     """The messages that each agent of a saved state has seen, by its name; those without a reply are left out."""
-    states = as_object(record.get("agent_states")) if isinstance(record, dict) else None
-    if states is None and isinstance(record, dict) and "llm_context" in record:
+    states = as_object(record.get("agent_states"))
+    if states is None and "llm_context" in record:
         states = {"agent": {"agent_state": record}}
     seen: dict[str, list[JsonObject]] = {}
     for name, state in (states or {}).items():
-        inner = object_in(state, "agent_state")
-        messages = objects(object_in(inner, "llm_context").get("messages"))
+        messages = objects(object_in(state, "agent_state", "llm_context").get("messages"))
         if any(message.get("type") == "AssistantMessage" for message in messages):
             seen[name.split("/")[0]] = messages
     return seen
 
 
-def _messages(record: Any) -> list[JsonObject]:
+def _messages(record: JsonObject) -> list[JsonObject]:
     """The messages in a record: a result's, or those of a chat in which code was executed."""
-    if not isinstance(record, dict):
-        return []
     inner = object_in(record, "task_result") or record
     messages = objects(first_of(inner, "messages", "history", "chat_history"))
     return messages if any(map(_is_event, messages)) or _is_code_chat(messages) else []
@@ -99,8 +95,8 @@ def _is_code_chat(messages: list[JsonObject]) -> bool:
     return any(_EXECUTED.match(str(message.get("content"))) for message in messages)
 
 
-def _log_of(messages: list[JsonObject]) -> CallLog:
-    log = CallLog()
+def _log_of(messages: list[JsonObject], place: str = "$", identifier: str | None = None) -> CallLog:
+    log = CallLog(place, identifier)
     for number, message in enumerate(messages):
         kind, content = message.get("type"), opened(message.get("content"))
         usage = object_in(message, "models_usage")
@@ -126,8 +122,8 @@ def _read_text(message: JsonObject, text: str, log: CallLog, number: int) -> Non
     if executed and log.final_reply:
         blocks = _CODE.findall(log.final_reply)
         code = {"code": "\n".join(body for _, body in blocks) or log.final_reply}
-        language = blocks[0][0] if blocks else ""
-        log.add(build_call(language or "code", code, id=f"code {number}", local=True), number)
+        language = (blocks[0][0] if blocks else "") or "code"
+        log.add(build_call(language, code, id=f"code {number}", local=True), number)
         log.answer(f"code {number}", result_with_flag(text[executed.end() :], executed[1] != "0"))
     elif first_of(message, "source", "name", "role") in ("user", "human") or message.get("type") == "UserMessage":
         log.final_reply = text if not log.first_prompt and "```" in text else log.final_reply

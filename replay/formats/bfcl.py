@@ -14,8 +14,9 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import identifier_of, joined_text, objects, whole_number
-from replay.formats.record_builders import answer_of, build_call, json_text_call, usage_of
-from replay.records import Call, Trajectory
+from replay.formats.record_builders import answer_of, build_call, json_text_call
+from replay.formats.task_facts import usage_of
+from replay.records import Call, JsonObject, Trajectory
 
 _BESIDE = frozenset({"input_token_count", "inference_log", "traceback"})
 
@@ -29,25 +30,26 @@ class BfclReader:
 
     def sniff(self, head: Head) -> Match:
         """A result beside its counts, or its log."""
-        return Match(0.95, '"id" and "result" of BFCL') if any(map(_is_result, head.records)) else NO_MATCH
+        return Match(0.95, '"id" and "result" of BFCL') if any(map(_is_result, head.objects)) else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a test."""
         parts = Path(document.path).parts
         model = parts[parts.index("result") + 1] if "result" in parts[:-2] else None  # the folder under `result/`
-        for element in document.matching(_is_result):
-            record, log = element.value, CallLog()
+        for element in document.objects(_is_result):
+            record = element.value
+            log = CallLog(element.place, identifier_of(record["id"]))
             log.model = model
             if isinstance(record.get("inference_log"), list):
                 _read_turns(record["inference_log"], log)
             else:
                 _read_reply(record["result"], log, "")
             usage = usage_of(_total(record.get("input_token_count")), _total(record.get("output_token_count")))
-            yield log.trajectory(document, self.name, element.place, identifier_of(record["id"]), usage=usage)
+            yield log.trajectory(document, self.name, usage=usage)
 
 
-def _is_result(value: Any) -> bool:
-    return isinstance(value, dict) and {"id", "result"} <= value.keys() and bool(_BESIDE & value.keys())
+def _is_result(value: JsonObject) -> bool:
+    return {"id", "result"} <= value.keys() and bool(_BESIDE & value.keys())
 
 
 def _total(counts: Any) -> int | None:
@@ -57,7 +59,7 @@ def _total(counts: Any) -> int | None:
     return whole_number(counts)
 
 
-def _read_turns(turns: list[Any], log: CallLog) -> None:
+def _read_turns(turns: Any, log: CallLog) -> None:
     """The turns of a log: the question, and the messages of each step."""
     for number, turn in enumerate(objects(turns)):
         for key, messages in turn.items():
@@ -73,25 +75,17 @@ def _read_turns(turns: list[Any], log: CallLog) -> None:
 
 
 def _read_reply(reply: Any, log: CallLog, step: str) -> list[str]:
-    """Take in the reply of a step.
-
-    Returns:
-        The ids of its calls.
-    """
-    calls = _calls(reply)
+    """The ids of the calls in the reply of a step, which are put into the log."""
+    if isinstance(reply, str):
+        calls = _python_calls(reply)
+    else:
+        calls = [json_text_call(name, arguments) for each in objects(reply) for name, arguments in each.items()]
     identifiers = [f"{step}.{index}" for index in range(len(calls))]
     for call, identifier in zip(calls, identifiers, strict=True):
         log.add(call.model_copy(update={"id": identifier}), step)
     if not calls and isinstance(reply, str):
         log.say(reply)
     return identifiers
-
-
-def _calls(reply: Any) -> list[Call]:
-    """The calls of a reply; none where it is text."""
-    if isinstance(reply, str):
-        return _python_calls(reply)
-    return [json_text_call(name, arguments) for each in objects(reply) for name, arguments in each.items()]
 
 
 def _python_calls(text: str) -> list[Call]:

@@ -1,34 +1,33 @@
-"""One trajectory put together in the order of its file, in which an answer stands somewhere behind its call."""
+"""One trajectory put together in the order of its file, in which an answer stands somewhere behind its call.
+
+Below it the times of recordings, which are brought to seconds and to ISO 8601.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from replay.formats.document import Document
-from replay.formats.record_builders import usage_of
-from replay.records import Answer, Call, Source, Step, Task, Trajectory, Usage
+from replay.formats.fields import as_number, paragraphs, whole_number
+from replay.formats.task_facts import usage_of
+from replay.records import Answer, Call, JsonObject, ParentCall, Source, Step, Task, Trajectory, Usage
 from replay.records.base import slim
 
 
 @dataclass(slots=True)
 class _Entry:
     call: Call
-    answer: Answer | None = None
-    changes: dict[str, Any] | None = None
-    """Further fields: most calls have none."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Its answer and other fields that came later; what came last stands."""
 
     def change(self, answer: Answer | None = None, **changes: Any) -> None:
-        """Add an answer and other fields; what came last stands."""
-        self.answer = self.answer if answer is None else answer
-        if changes:
-            self.changes = {**(self.changes or {}), **changes}
+        self.changes |= changes if answer is None else {"answer": answer, **changes}
 
     def finished(self, position: str) -> Call:
-        """The call with its position, its answer and whatever else came later."""
-        answer = self.call.answer if self.answer is None else self.answer
-        return slim(self.call.model_copy(update={"position": position, "answer": answer, **(self.changes or {})}))
+        return slim(self.call.model_copy(update={"position": position, **self.changes}))
 
 
 @dataclass(slots=True)
@@ -41,18 +40,27 @@ class _DraftStep:
 
 
 class CallLog:
-    """One trajectory while its file is read: its steps, and what the file says beside them."""
+    """One trajectory while its file is read: its steps, and what the file says beside them.
 
-    def __init__(self) -> None:
+    Args:
+        place: where it begins in the file.
+        identifier: of the trajectory; None where the file has none.
+    """
+
+    def __init__(self, place: str = "$", identifier: str | None = None) -> None:
+        self.place, self.identifier = place, identifier
+        self.parent: ParentCall | None = None
         self.model: str | None = None
         """The model that the file names; a call is noted with another where it is given one."""
         self.first_prompt: str | None = None
         """What the user wrote first."""
+        self.title: str | None = None
+        """What was asked, by the file's name for it, where the user's own words are missing."""
         self.started_at: str | None = None
         """ISO 8601."""
         self.final_reply: str | None = None
         """What the model said last; None once a call followed."""
-        self._question = ""
+        self._asked: list[str] = []
         self._steps: list[_DraftStep] = []
         self._waiting: dict[Hashable, list[_Entry]] = {}
         self._text: list[str] = []
@@ -66,21 +74,16 @@ class CallLog:
         """Tokens read and written by the key of a step, where the file has them reply by reply."""
 
     def ask(self, text: str | None) -> None:
-        """What the user wrote. All of it is one text from the start: it is not held twice."""
+        """What the user wrote."""
         self._reply = None
         if text:
             self.first_prompt = self.first_prompt or text
-            question, self._question = self._question, ""  # the one reference, so that it grows where it is
-            question += f"\n\n{text}" if question else text
-            self._question = question
+            self._asked.append(text)
 
     def go_on_from(self, earlier: CallLog) -> None:
         """Put what the user wrote in an earlier conversation, which made no call, before what stands in this one."""
-        first, question = earlier.first_prompt or self.first_prompt, self._question
-        self._question = ""
-        self.ask(earlier._question)
-        self.ask(question)
-        self.first_prompt = first
+        self.first_prompt = earlier.first_prompt or self.first_prompt
+        self._asked = earlier._asked + self._asked
 
     def count_tokens(self, read: Any, written: Any, *, behind: bool = False) -> None:
         """The tokens of one reply; what is not a number counts nothing.
@@ -125,10 +128,8 @@ class CallLog:
         known = self._waiting_under(key, name)
         if known is None:
             return False
-        if answer is not None:
-            slim(answer)
         waiting = self._waiting[known]
-        waiting.pop(0).change(answer, **changes)
+        waiting.pop(0).change(answer and slim(answer), **changes)
         if not waiting:
             del self._waiting[known]
         return True
@@ -159,44 +160,82 @@ class CallLog:
         """The calls that were issued last, together."""
         return [entry.call for entry in self._steps[-1].entries] if self._steps else []
 
-    def trajectory(
-        self, document: Document, reader: str, place: str, identifier: str | None, **fields: Any
-    ) -> Trajectory:
+    def trajectory(self, document: Document, reader: str, **fields: Any) -> Trajectory:
         """What was read; the log is empty then.
 
         Args:
             document: the file, whose name gives what the file itself does not say.
             reader: name of the reader.
-            place: where the trajectory begins.
-            identifier: of the trajectory; None where the file has none.
             fields: further fields, which also go before what the log has.
         """
         model = self.model or document.model_name
-        question, self._question = self._question or None, ""
-        return Trajectory(
-            **{
-                "id": identifier or document.task_name,
-                "model": model,
-                "task": Task(question=question),
-                "source": Source(file=document.path, format=reader, position=place),
-                "steps": self.steps(model),
-                "final_reply": self.final_reply,
-                "usage": usage_of(*self._tokens) if any(self._tokens) else None,
-                "started_at": self.started_at,
-                **fields,
-            }
-        )
+        own: dict[str, Any] = {
+            "id": self.identifier or document.task_name,
+            "model": model,
+            "task": Task(question=paragraphs(self._asked) or self.title),
+            "source": Source(file=document.path, format=reader, position=self.place),
+            "steps": self.steps(model),
+            "final_reply": self.final_reply,
+            "usage": usage_of(*self._tokens) if any(self._tokens) else None,
+            "parent": self.parent,
+            "started_at": self.started_at,
+        }
+        return Trajectory(**own | fields)
 
     def steps(self, model: str | None = None) -> tuple[Step, ...]:
         """The steps, numbered, and the log emptied. With the trajectory's model, only another is named in a step."""
         self._waiting.clear()
-        drafts, self._steps = self._steps, []
-        drafts.reverse()
         finished: list[Step] = []
-        while drafts:  # each draft is let go as its step is built: a large session is not held twice
-            draft, number = drafts.pop(), len(finished) + 1
+        for number, draft in enumerate(self._steps, 1):
             calls = tuple(entry.finished(f"s{number}c{index}") for index, entry in enumerate(draft.entries, 1))
+            draft.entries.clear()  # a large session is not held twice
             other = draft.model if draft.model != model else None
             usage = usage_of(*self.step_tokens[draft.key]) if draft.key in self.step_tokens else draft.usage
             finished.append(slim(Step(calls=calls, text=draft.text, model=other, usage=usage)))
         return tuple(finished)
+
+
+def seconds_of(value: Any) -> float | None:
+    """A time as seconds since 1970: ISO 8601, or a number of seconds, milliseconds, microseconds or nanoseconds."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            count = whole_number(value)
+            return None if count is None else seconds_of(count)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    number = None if isinstance(value, bool) else as_number(value)
+    if number is None:
+        return None
+    for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)):
+        if abs(number) < limit:
+            return number / unit
+    return number / 1e9
+
+
+def seconds_between(start: Any, moment: Any) -> float | None:
+    """From one ISO 8601 time to another; None where one of them is not a time, or the clock went back."""
+    try:
+        seconds = (datetime.fromisoformat(moment) - datetime.fromisoformat(start)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+    return seconds if seconds >= 0 else None
+
+
+def seconds_after(start: float | None, moment: float | None) -> float | None:
+    """From one time in seconds to another, 0 where the clock went back; None where one of them is not known."""
+    return None if start is None or moment is None else max(0.0, moment - start)
+
+
+def earliest(records: Iterable[JsonObject]) -> float | None:
+    """The earliest `timestamp` of records; None where none has one."""
+    times = (seconds_of(record.get("timestamp")) for record in records)
+    return min((moment for moment in times if moment is not None), default=None)
+
+
+def iso_time(seconds: float | None) -> str | None:
+    """Seconds since 1970 as ISO 8601 in UTC."""
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None

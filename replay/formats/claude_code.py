@@ -5,16 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from replay.formats.call_log import CallLog
-from replay.formats.document import NO_MATCH, Document, Element, Head, Match
-from replay.formats.fields import MISSING, nested_lines, text_of, to_json
-from replay.formats.record_builders import build_call, result_with_flag, summed_usage
-from replay.formats.times import seconds_between
-from replay.records import Call, JsonObject, ParentCall, Trajectory, Usage
+from replay.formats.call_log import CallLog, seconds_between
+from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.fields import MISSING, nested_lines, object_in, objects, sum_of, text_of, to_json
+from replay.formats.record_builders import build_call, result_with_flag
+from replay.formats.task_facts import total_usage, usage_of
+from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 LINE_TYPES = frozenset({
     "user", "assistant", "summary", "system", "file-history-snapshot", "progress", "queue-operation", "result",
@@ -43,7 +42,7 @@ class ClaudeCodeReader:
 
     def sniff(self, head: Head) -> Match:
         """A conversation line among the first lines."""
-        lines = [line for record in head.records for line in nested_lines(record, _is_message_line)]
+        lines = [line for record in head.objects for line in nested_lines(record, _is_message_line)]
         own_keys = {"sessionId", "parentUuid", "session_id"}
         if any(_is_message_line(line) and own_keys & line.keys() for line in lines):
             return Match(0.95, 'lines with "sessionId", "parentUuid" and "message"')
@@ -56,20 +55,20 @@ class ClaudeCodeReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session, then the sub-agents whose lines stand between its own."""
         threads = _Threads()
-        for element in document.records():
-            for written in nested_lines(element.value, _is_message_line) or [element.value]:
+        for element in document.objects():
+            for written in nested_lines(element.value, _is_message_line):
                 line = _reported_line(written, document) or written
-                if isinstance(line, dict) and _is_message_line(line):
-                    threads.thread_of(line, element).read(line)
+                if _is_message_line(line):
+                    threads.thread_of(line, element.place).read(line)
                 elif not _is_other_line(line):
                     document.leave(element)
         yield from threads.trajectories(document)
 
 
-def _reported_line(line: Any, document: Document) -> JsonObject | None:
+def _reported_line(line: JsonObject, document: Document) -> JsonObject | None:
     """The line of a sub-agent that the session's progress reports, unless the sub-agent has a file of its own."""
-    data = line.get("data") if isinstance(line, dict) and line.get("type") == "progress" else None
-    if not isinstance(data, dict) or data.get("type") != "agent_progress" or not isinstance(data.get("message"), dict):
+    data = object_in(line, "data") if line.get("type") == "progress" else {}
+    if data.get("type") != "agent_progress" or not isinstance(data.get("message"), dict):
         return None
     name = f"agent-{data.get('agentId')}.jsonl"
     if document.is_beside(name) or document.is_beside(Path(document.path).stem, "subagents", name):
@@ -77,86 +76,64 @@ def _reported_line(line: Any, document: Document) -> JsonObject | None:
     return {**data["message"], "sessionId": line.get("sessionId"), "isSidechain": True, "agentId": data.get("agentId")}
 
 
-@dataclass
-class _Thread:
-    """A session, or one sub-agent's part of it."""
-
-    id: str
-    place: str
-    parent_session: str | None = None
-    log: CallLog = field(default_factory=CallLog)
-    tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
-    called: set[int] = field(default_factory=set)
-    """Hashes of its calls as they were written: their text is not held twice."""
-    parent_call: str | None = None
-    """The id of the call that started it, where the lines say so."""
-    early: dict[str, JsonObject] = field(default_factory=dict)
-    """Results that stand before the line of their call, by its id."""
+class _Thread(CallLog):
+    def __init__(self, place: str, identifier: str, parent_session: str | None, parent_call: str | None) -> None:
+        super().__init__(place, identifier)
+        self.parent_session, self.parent_call = parent_session, parent_call
+        """The session that started it, and the id of the call that did, where the lines say so."""
+        self.step_tokens: dict[Any, tuple[int, int]] = {}
+        self._called: set[int] = set()
+        """Hashes of its calls as they were written: their text is not held twice."""
+        self._early: dict[str, JsonObject] = {}
+        """Results that stand before the line of their call, by its id."""
 
     def read(self, line: JsonObject) -> None:
-        """Take in one conversation line."""
-        moment = line.get("timestamp")
-        if self.log.started_at is None:
-            self.log.started_at = text_of(moment)
+        if self.started_at is None:
+            self.started_at = text_of(line.get("timestamp"))
         message = line["message"]
         content = message.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for block in blocks if isinstance(blocks, list) else ():
-            if isinstance(block, dict):
-                self._read_block(block, message, line)
-        if line["type"] == "assistant":
-            self._count_tokens(message)
+        for block in objects([{"type": "text", "text": content}] if isinstance(content, str) else content):
+            self._read_block(block, message, line)
+        usage, identifier = message.get("usage"), message.get("id")
+        if line["type"] == "assistant" and isinstance(usage, dict) and isinstance(identifier, str):
+            read = sum_of(usage, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+            written = usage.get("output_tokens")
+            self.step_tokens[identifier] = (read or 0, written if isinstance(written, int) else 0)
 
     def _read_block(self, block: JsonObject, message: JsonObject, line: JsonObject) -> None:
-        kind, moment = block.get("type"), line.get("timestamp")
+        kind, text = block.get("type"), block.get("text") if block.get("type") == "text" else None
         if line["type"] == "assistant":
             model = message.get("model")
             model = model if isinstance(model, str) and model != "<synthetic>" else None
-            self.log.model = self.log.model or model
+            self.model = self.model or model
             if kind == "tool_use":
-                call = _call(block, seconds_between(self.log.started_at, moment))
+                call = _call(block, seconds_between(self.started_at, line.get("timestamp")))
                 if self._is_new(call):
-                    self.log.add(call, str(message.get("id") or line.get("uuid")), model=model)
-                    if call.id in self.early:
-                        self._read_result(self.early.pop(call.id))
-            elif kind == "text" and isinstance(block.get("text"), str):
-                self.log.say(block["text"])
+                    self.add(call, str(message.get("id") or line.get("uuid")), model=model)
+                    if call.id in self._early:
+                        self._read_result(self._early.pop(call.id))
+            self.say(text_of(text))
         elif kind == "tool_result":
             self._read_result(block)
-        elif kind == "text" and isinstance(block.get("text"), str) and line.get("isCompactSummary") is not True:
-            self.log.ask(block["text"])
+        elif isinstance(text, str) and line.get("isCompactSummary") is not True:
+            self.ask(text)
 
     def _is_new(self, call: Call) -> bool:
         """Whether a call is not one that stood on an earlier line: iFlow writes a message again once it is whole."""
-        written = hash((call.id, call.name, to_json(call.arguments)))
-        if call.id is None or written not in self.called:
-            self.called.add(written)
+        if call.id is None:
             return True
-        return False
+        written = hash((call.id, call.name, to_json(call.arguments)))
+        known = written in self._called
+        self._called.add(written)
+        return not known
 
     def _read_result(self, block: JsonObject) -> None:
         """Give the call its answer; a tool that is done at once is told of before the reply that called it."""
         content, failed = block.get("content"), block.get("is_error") is True
         identifier, answer = text_of(block.get("tool_use_id")), result_with_flag(content, failed)
-        changes: dict[str, Any] = (
-            {"interrupted": True} if failed and _is_interrupted(_first_text(content).strip()) else {}
-        )
-        if not self.log.answer(identifier, answer, **changes) and identifier is not None:
-            self.early[identifier] = block
-
-    def usage(self) -> Usage | None:
-        """The tokens of all its messages, which are forgotten then, as are the calls that were written."""
-        self.log.step_tokens = counts = self.tokens
-        self.tokens, self.called = {}, set()
-        return summed_usage(counts.values())
-
-    def _count_tokens(self, message: JsonObject) -> None:
-        usage, identifier = message.get("usage"), message.get("id")
-        if isinstance(usage, dict) and isinstance(identifier, str):
-            read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-            inputs = sum(usage[key] for key in read if isinstance(usage.get(key), int))
-            outputs = usage.get("output_tokens")
-            self.tokens[identifier] = (inputs, outputs if isinstance(outputs, int) else 0)
+        interrupted = failed and _is_interrupted(_first_text(content).strip())
+        if not self.answer(identifier, answer, interrupted=interrupted) and identifier is not None:
+            self._early[identifier] = block
 
 
 class _Threads:
@@ -167,10 +144,11 @@ class _Threads:
         self._root_of: dict[str, str] = {}
         """For a line of a sub-agent: the first line of its chain."""
 
-    def thread_of(self, line: JsonObject, element: Element) -> _Thread:
+    def thread_of(self, line: JsonObject, place: str) -> _Thread:
         """The thread that a line belongs to."""
         session, started_by = str(line.get("sessionId") or line.get("session_id")), line.get("parent_tool_use_id")
-        if isinstance(started_by, str):
+        started_by = started_by if isinstance(started_by, str) else None
+        if started_by is not None:
             identifier, parent = f"{session}/{started_by}", session
         elif line.get("isSidechain") is not True:
             identifier, parent = session, None
@@ -178,11 +156,9 @@ class _Threads:
             identifier, parent = f"agent-{line['agentId']}", session
         else:
             identifier, parent = self._root(line), session
-        thread = self._threads.get(identifier)
-        if thread is None:
-            thread = self._threads[identifier] = _Thread(identifier, element.place, parent)
-            thread.parent_call = started_by if isinstance(started_by, str) else None
-        return thread
+        if identifier not in self._threads:
+            self._threads[identifier] = _Thread(place, identifier, parent, started_by)
+        return self._threads[identifier]
 
     def _root(self, line: JsonObject) -> str:
         own, parent = str(line.get("uuid")), line.get("parentUuid")
@@ -191,36 +167,32 @@ class _Threads:
         return root
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
-        """Sessions first, then sub-agents; each thread is dropped once it was given out.
+        """Sessions first, then sub-agents.
 
         A session that this file goes on with has a few lines in it: without calls it is the beginning of the other.
         """
-        order = sorted(self._threads, key=lambda identifier: self._threads[identifier].parent_session is not None)
-        sessions = [identifier for identifier in order if self._threads[identifier].parent_session is None]
-        callers = [identifier for identifier in sessions if self._threads[identifier].log.calls()]
+        threads = list(self._threads.values())
+        sessions = [thread for thread in threads if thread.parent_session is None]
+        agents = [thread for thread in threads if thread.parent_session is not None]
+        callers = [thread for thread in sessions if thread.calls()]
         if callers:
-            for identifier in reversed([session for session in sessions if session not in callers]):
-                self._threads[callers[0]].log.go_on_from(self._threads[identifier].log)
-            order = callers + order[len(sessions) :]
-        parents = {identifier: self._parent(self._threads[identifier]) for identifier in order}
-        for identifier in order:
-            thread = self._threads.pop(identifier)
-            yield thread.log.trajectory(
-                document,
-                ClaudeCodeReader.name,
-                thread.place,
-                None if identifier == "None" else identifier,
-                usage=thread.usage(),
-                parent=parents[identifier],
-            )
+            for thread in reversed([session for session in sessions if session not in callers]):
+                callers[0].go_on_from(thread)
+        order = (callers or sessions) + agents
+        for thread in order:
+            thread.parent = self._parent(thread)
+            thread.identifier = None if thread.identifier == "None" else thread.identifier
+        for thread in order:
+            usage = total_usage(usage_of(*count) for count in thread.step_tokens.values())
+            yield thread.trajectory(document, ClaudeCodeReader.name, usage=usage)
 
     def _parent(self, thread: _Thread) -> ParentCall | None:
         """The call that started a sub-agent: the one whose prompt is the sub-agent's first message."""
         if thread.parent_session is None:
             return None
         session = self._threads.get(thread.parent_session)
-        prompt = thread.log.first_prompt
-        for position, call in session.log.calls() if session else ():
+        prompt = thread.first_prompt
+        for position, call in session.calls() if session else ():
             if thread.parent_call is not None:
                 if call.id == thread.parent_call:
                     return ParentCall(trajectory=thread.parent_session, call=position)
@@ -234,13 +206,10 @@ def _is_message_line(line: JsonObject) -> bool:
     return line.get("type") in ("user", "assistant") and isinstance(message, dict) and "content" in message
 
 
-def _is_other_line(line: Any) -> bool:
+def _is_other_line(line: JsonObject) -> bool:
     """Whether a line is Claude Code's but no part of the conversation, also one of a kind that is new."""
-    if not isinstance(line, dict) or not isinstance(line.get("type"), str):
-        return False
-    return line["type"] in LINE_TYPES or bool(
-        {"sessionId", "session_id", "uuid", "leafUuid", "messageId"} & line.keys()
-    )
+    own_keys = {"sessionId", "session_id", "uuid", "leafUuid", "messageId"}
+    return isinstance(line.get("type"), str) and (line["type"] in LINE_TYPES or bool(own_keys & line.keys()))
 
 
 def _call(block: JsonObject, started: float | None) -> Call:

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from replay.errors import NoTrajectoryError
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import joined_text, object_in, objects, opened, text_of
+from replay.formats.fields import joined_text, object_in, objects, opened, sum_of, text_of
 from replay.formats.record_builders import build_call, error_answer, json_text_call, of_server
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, TextAnswer, Trajectory
 
 _HISTORY = "api_conversation_history.json"
@@ -55,9 +54,9 @@ class ClineReader:
 
     def sniff(self, head: Head) -> Match:
         """Messages with the details of the editor in them, or what was said and asked."""
-        if head.records and all(map(_is_shown, head.records[:-1] or head.records)):
+        if head.records and all(_is_shown(object_in(record)) for record in head.records[:-1] or head.records):
             return Match(0.96, 'messages that "say" or "ask", with "ts"')
-        messages = [record for record in head.records if isinstance(record, dict) and "role" in record]
+        messages = [record for record in head.objects if "role" in record]
         if messages and b"<environment_details>" in head.data and _RESULT.search(_all_text(messages)):
             return Match(0.97, 'answers that begin with "[tool] Result:"')
         if messages and b"<environment_details>" in head.data and b'"<task>' in head.data:
@@ -66,59 +65,53 @@ class ClineReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a file."""
-        task, shown = _Task(), False
-        for element in document.records():
-            value = element.value
-            if _is_shown(value):
+        task, shown = _Task("$", Path(document.path).parent.name or None), False
+        for element in document.objects(lambda message: _is_shown(message) or "role" in message):
+            if _is_shown(element.value):
                 shown = True
-                task.read_shown(value)
-            elif isinstance(value, dict) and "role" in value:
-                task.read_message(value)
+                task.read_shown(element.value)
             else:
-                document.leave(element)
+                task.read_message(element.value)
         if shown and document.is_beside(_HISTORY):
             raise NoTrajectoryError(document.path, f"the calls of this task stand in {_HISTORY} beside it")
         usage = objects(object_in(document.beside("task_metadata.json")).get("model_usage"))
-        task.log.model = task.log.model or next((text_of(each.get("model_id")) for each in reversed(usage)), None)
-        yield task.log.trajectory(document, self.name, "$", Path(document.path).parent.name or None)
+        task.model = task.model or next((text_of(each.get("model_id")) for each in reversed(usage)), None)
+        yield task.trajectory(document, self.name)
 
 
-def _is_shown(value: Any) -> bool:
-    return isinstance(value, dict) and "ts" in value and value.get("type") in ("say", "ask") and value["type"] in value
+def _is_shown(value: JsonObject) -> bool:
+    return "ts" in value and value.get("type") in ("say", "ask") and value["type"] in value
 
 
 def _all_text(messages: list[JsonObject]) -> str:
     return "\n".join(joined_text(message.get("content")) or "" for message in messages)
 
 
-class _Task:
-    """What was read of one task."""
-
-    def __init__(self) -> None:
-        self.log = CallLog()
+class _Task(CallLog):
+    def __init__(self, place: str, identifier: str | None) -> None:
+        super().__init__(place, identifier)
         self._calls = 0
-        self._waiting: list[tuple[str, str]] = []
+        self._unanswered: list[tuple[str, str]] = []
         """Of each call of the last message: the tool as the harness names it, and the id."""
 
     def read_message(self, message: JsonObject) -> None:
-        """Take in a message of the conversation."""
         self._note_details(message)
         content = message.get("content")
         blocks = objects(content) if isinstance(content, list) else [{"type": "text", "text": content}]
         if message.get("role") == "assistant":
-            calls = [
-                (str(block.get("name")), _native_call(block)) for block in blocks if block.get("type") == "tool_use"
-            ]
+            native = [block for block in blocks if block.get("type") == "tool_use"]
             text = joined_text(content) or ""
-            self.log.say(text if calls else _XML_CALL.sub("", text))
-            self._waiting = []
-            for name, call in calls or [(match[1], _xml_call(*match.groups())) for match in _XML_CALL.finditer(text)]:
-                self._add(name, call)
+            self.say(text if native else _XML_CALL.sub("", text))
+            self._unanswered = []
+            for block in native:
+                self._add(str(block.get("name")), _native_call(block))
+            for match in () if native else _XML_CALL.finditer(text):
+                self._add(match[1], _xml_call(match[1], match[2]))
             return
         awaited: str | None = None
         for block in blocks:
             if block.get("type") == "tool_result":
-                self.log.answer(text_of(block.get("tool_use_id")), _answer(joined_text(block.get("content")) or ""))
+                self.answer(text_of(block.get("tool_use_id")), _answer(joined_text(block.get("content")) or ""))
             elif block.get("type") == "text":
                 awaited = self._read_user_text(str(block.get("text") or ""), awaited)
 
@@ -131,7 +124,7 @@ class _Task:
         body = object_in(opened(text))
         if kind == "api_req_started":
             self._read_answers(str(body.get("request", "")))
-            self.log.count_tokens(_sum(body, "tokensIn", "cacheReads", "cacheWrites"), body.get("tokensOut"))
+            self.count_tokens(sum_of(body, "tokensIn", "cacheReads", "cacheWrites"), body.get("tokensOut"))
         elif kind == "tool" and body:
             self._add("", build_call(body.pop("tool", None), body, local=True))
         elif kind == "use_mcp_server" and body.get("toolName"):
@@ -139,32 +132,32 @@ class _Task:
         elif kind in _SHOWN and (text or not _SHOWN[kind][1]):
             name, argument = _SHOWN[kind]
             self._add(name, build_call(name, {argument: body.get(argument, text)} if argument else {}, local=True))
-        elif kind == "user_feedback" or (kind == "text" and not self.log.first_prompt):
-            self.log.ask(text)
+        elif kind == "user_feedback" or (kind == "text" and not self.first_prompt):
+            self.ask(text)
         elif kind == "text":
-            self.log.say(text)
+            self.say(text)
 
     def _note_details(self, message: JsonObject) -> None:
-        log, tokens = self.log, object_in(message, "metrics", "tokens")
-        log.model = text_of(object_in(message, "modelInfo").get("modelId")) or log.model
-        log.started_at = log.started_at or iso_time(seconds_of(message.get("ts")))
-        log.count_tokens(_sum(tokens, "prompt", "cached"), tokens.get("completion"))
+        tokens = object_in(message, "metrics", "tokens")
+        self.model = text_of(object_in(message, "modelInfo").get("modelId")) or self.model
+        self.started_at = self.started_at or iso_time(seconds_of(message.get("ts")))
+        self.count_tokens(sum_of(tokens, "prompt", "cached"), tokens.get("completion"))
 
     def _add(self, name: str, call: Call) -> None:
         """A call; `name` is that of the tool as its answer will give it, where that is known."""
         self._calls += 1
         identifier = call.id or f"call {self._calls}"
-        self._waiting.append((name, identifier))
-        self.log.add(call.model_copy(update={"id": identifier}), model=self.log.model)
+        self._unanswered.append((name, identifier))
+        self.add(call.model_copy(update={"id": identifier}), model=self.model)
 
     def _answer(self, tool: str, text: str) -> None:
         """Give an answer to the first waiting call of its tool, or to the first one, whose tool it then names."""
-        position = next((index for index, waiting in enumerate(self._waiting) if waiting[0] == tool), 0)
-        if self._waiting:
-            named, identifier = self._waiting.pop(position)
+        position = next((index for index, waiting in enumerate(self._unanswered) if waiting[0] == tool), 0)
+        if self._unanswered:
+            named, identifier = self._unanswered.pop(position)
             if not named:
-                self.log.change(identifier, name=tool)
-            self.log.answer(identifier, _answer(text), interrupted=text.startswith(_DENIED))
+                self.change(identifier, name=tool)
+            self.answer(identifier, _answer(text), interrupted=text.startswith(_DENIED))
 
     def _read_user_text(self, text: str, name: str | None) -> str | None:
         """Take in a text of the user's messages.
@@ -184,7 +177,7 @@ class _Task:
         elif name:
             self._answer(name, text)
         elif not _NOT_THE_ANSWER.match(text):
-            self.log.ask(text)
+            self.ask(text)
         return None
 
     def _read_answers(self, request: str) -> None:
@@ -193,12 +186,7 @@ class _Task:
         ends = [match.start() for match in begun[1:]] + [len(request)]
         for match, end in zip(begun, ends, strict=False):
             self._answer(match[1], _NOT_THE_ANSWER.sub("", request[match.end() : end]))
-        self._waiting = []
-
-
-def _sum(counts: JsonObject, *keys: str) -> int | None:
-    numbers = [counts[key] for key in keys if isinstance(counts.get(key), int)]
-    return sum(numbers) if numbers else None
+        self._unanswered = []
 
 
 def _answer(text: str) -> Answer:

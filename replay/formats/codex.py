@@ -9,18 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, joined_text, nested_lines, object_in, objects, text_of
-from replay.formats.record_builders import (
-    build_call,
-    json_text_call,
-    result_with_flag,
-    text_call,
-    tool_definitions,
-    usage_of,
-)
-from replay.formats.times import seconds_between
+from replay.formats.record_builders import build_call, json_text_call, result_with_flag, text_call
+from replay.formats.task_facts import tool_definitions, usage_of
 from replay.records import Answer, Call, JsonObject, ParentCall, Tool, ToolResult, Trajectory, Usage
 
 EXEC_EVENT = "exec_event"
@@ -35,6 +28,12 @@ BARE_TYPES = frozenset({
 })  # fmt: skip
 _ONLY_CODEX = "internal_chat_message_metadata_passthrough"
 """A field that only Codex's harness puts on calls and answers."""
+_OWN_ITEMS = {
+    "command_execution": ("shell", "command"),
+    "file_change": ("apply_patch", "changes"),
+    "web_search": ("web_search", "query"),
+}
+"""Items that are calls of Codex's own tools: the tool, and the field that is its argument."""
 _MCP = "mcp__"
 
 
@@ -47,9 +46,9 @@ class CodexReader:
 
     def sniff(self, head: Head) -> Match:
         """Every line has a payload; the first one says which session it is."""
-        records = [line for record in head.records for line in nested_lines(record, _is_any_line)]
-        lines = [record for record in records if _is_line(record)]
-        if _is_old_meta(next(iter(records), None)) and any(_is_bare_item(record) for record in records):
+        records = [line for record in head.objects for line in nested_lines(record, _is_any_line)]
+        lines = list(filter(_is_line, records))
+        if any(map(_is_old_meta, records[:1])) and any(map(_is_bare_item, records)):
             return Match(0.96, 'a first line with "instructions", then response items')
         if any(map(is_exec_event, records)):
             return Match(0.9, "events of codex exec")
@@ -62,27 +61,27 @@ class CodexReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
-        session: _Session | None = None
-        for element in document.records():
-            for written in nested_lines(element.value, _is_any_line) or [element.value]:
+        sessions: list[_Session] = []
+        for element in document.objects():
+            for written in nested_lines(element.value, _is_any_line):
                 line = _with_payload(written)
                 if line is None:
                     document.leave(element)
                     continue
-                if session is None or (line["type"] == "session_meta" and session.starts_another(line["payload"])):
-                    if session:
-                        yield session.trajectory(document)
-                    session = _Session(element.place)
-                session.read(line)
-        if session:
-            yield session.trajectory(document)
+                if not sessions or (line["type"] == "session_meta" and sessions[-1].is_before(line["payload"])):
+                    sessions.append(_Session(element.place))
+                sessions[-1].read(line)
+        for session in sessions:
+            usage, tools = session.usage or session.usage_of_turn, tuple(session.tools.values())
+            session.identifier = session.identifier or session.thread
+            yield session.trajectory(document, self.name, usage=usage, tools=tools)
 
 
-def _is_any_line(value: Any) -> bool:
+def _is_any_line(value: JsonObject) -> bool:
     return _is_line(value) or _is_bare_item(value) or is_exec_event(value)
 
 
-def _with_payload(value: Any) -> JsonObject | None:
+def _with_payload(value: JsonObject) -> JsonObject | None:
     """A line as today's Codex writes it; None where it is not Codex's."""
     if _is_line(value):
         return dict(value)
@@ -92,30 +91,24 @@ def _with_payload(value: Any) -> JsonObject | None:
         return {"type": EXEC_EVENT, "payload": value}
     if _is_old_meta(value):
         return {"type": "session_meta", "payload": value}
-    return {"type": "state", "payload": value} if isinstance(value, dict) and "record_type" in value else None
+    return {"type": "state", "payload": value} if "record_type" in value else None
 
 
-def _is_old_meta(value: Any) -> bool:
-    return isinstance(value, dict) and "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
+def _is_old_meta(value: JsonObject) -> bool:
+    return "type" not in value and {"id", "timestamp", "instructions"} <= value.keys()
 
 
-def _is_bare_item(value: Any) -> bool:
-    return isinstance(value, dict) and "payload" not in value and str(value.get("type")) in BARE_TYPES
+def _is_bare_item(value: JsonObject) -> bool:
+    return "payload" not in value and str(value.get("type")) in BARE_TYPES
 
 
-def _is_line(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("type"), str)
-        and isinstance(value.get("payload"), dict)
-        and (value["type"] in LINE_TYPES or "timestamp" in value)
-    )
+def _is_line(value: JsonObject) -> bool:
+    typed = isinstance(value.get("type"), str) and isinstance(value.get("payload"), dict)
+    return typed and (value["type"] in LINE_TYPES or "timestamp" in value)
 
 
-def is_exec_event(value: Any) -> bool:
+def is_exec_event(value: JsonObject) -> bool:
     """Whether a line is one of these events."""
-    if not isinstance(value, dict):
-        return False
     if value.get("type") in _ITEM_EVENTS:
         return isinstance(value.get("item"), dict)
     if str(value.get("type")) in _EVENTS:
@@ -124,65 +117,66 @@ def is_exec_event(value: Any) -> bool:
     return "type" not in value and "id" in value and isinstance(message, dict) and isinstance(message.get("type"), str)
 
 
-class _Session:
+class _Session(CallLog):
     def __init__(self, place: str) -> None:
-        self._place = place
-        self._log = CallLog()
-        self._id: str | None = None
-        self._tools: dict[str, Tool] = {}
+        super().__init__(place)
+        self.usage: Usage | None = None
+        self.tools: dict[str, Tool] = {}
+        self.thread: str | None = None
+        """The session's id, as `codex exec` tells it."""
+        self.usage_of_turn: Usage | None = None
+        """Likewise, of the turn that ended last."""
         self._flags: dict[str, ToolResult] = {}
+        self._called: set[str] = set()
         self._from_events: set[str] = set()
         """Ids of calls that an event told first."""
-        self._called: set[str] = set()
-        self._exec = ExecEvents(self._log)
-        self._usage: Usage | None = None
-        self._parent: str | None = None
+        self._announced: set[str] = set()
+        """Ids of the items of `codex exec` that are calls."""
+        self._plan: list[JsonObject] = []
 
-    def starts_another(self, meta: JsonObject) -> bool:
+    def is_before(self, meta: JsonObject) -> bool:
         """Whether a `session_meta` is of another session; a forked one repeats its own."""
-        return self._id is not None and isinstance(meta.get("id"), str) and meta["id"] != self._id and not self._parent
+        own = self.parent is not None or self.identifier in (None, meta.get("id"))
+        return not own and isinstance(meta.get("id"), str)
 
     def read(self, line: JsonObject) -> None:
-        """Take in one line."""
         payload, kind = line["payload"], line["type"]
         if kind == "session_meta":
             self._read_meta(payload)
         elif kind == "turn_context" and isinstance(payload.get("model"), str):
-            self._log.model = payload["model"]
+            self.model = payload["model"]
         elif kind == "response_item":
             self._read_item(payload, line.get("timestamp"))
         elif kind == "event_msg":
             self._read_event(payload)
         elif kind == EXEC_EVENT:
-            self._exec.read(payload)
+            self._read_exec_event(payload)
 
     def _read_meta(self, payload: JsonObject) -> None:
-        if self._id is None and isinstance(payload.get("id"), str):
-            self._id = payload["id"]
-            self._log.started_at = text_of(payload.get("timestamp"))
+        if self.identifier is None and isinstance(payload.get("id"), str):
+            self.identifier = payload["id"]
+            self.started_at = text_of(payload.get("timestamp"))
             spawn = object_in(payload, "source", "subagent", "thread_spawn")
-            self._parent = text_of(spawn.get("parent_thread_id") if spawn else payload.get("forked_from_id"))
+            parent = text_of(spawn.get("parent_thread_id") if spawn else payload.get("forked_from_id"))
+            self.parent = ParentCall(trajectory=parent) if parent else None
 
     def _read_item(self, payload: JsonObject, moment: Any) -> None:
-        kind, started = str(payload.get("type")), seconds_between(self._log.started_at, moment)
+        kind, identifier = str(payload.get("type")), text_of(payload.get("call_id"))
         if kind in {"function_call", "custom_tool_call", "tool_search_call", "web_search_call", "local_shell_call"}:
-            identifier = text_of(payload.get("call_id"))
             if identifier in self._from_events:
                 self._from_events.discard(identifier)
-                self._log.change(identifier, name=payload.get("name"))
+                self.change(identifier, name=payload.get("name"))
                 return
             self._called.add(identifier or "")
-            self._log.add(_call(payload, started), model=self._log.model)
-        elif kind in {"function_call_output", "custom_tool_call_output", "tool_search_output"}:
-            identifier = text_of(payload.get("call_id"))
-            if kind == "tool_search_output":
-                self._keep_tools(payload.get("tools"))
-            else:
-                self._log.answer(identifier, self._answer(identifier, payload.get("output")))
+            self.add(_call(payload, seconds_between(self.started_at, moment)), model=self.model)
+        elif kind == "tool_search_output":
+            self._keep_tools(payload.get("tools"))
+        elif kind in {"function_call_output", "custom_tool_call_output"}:
+            self.answer(identifier, self._answer(identifier, payload.get("output")))
         elif kind == "message" and payload.get("role") == "assistant":
-            self._log.say(joined_text(payload.get("content")))
+            self.say(joined_text(payload.get("content")))
         elif kind == "message" and payload.get("role") == "user":
-            self._log.ask(joined_text(payload.get("content")))
+            self.ask(joined_text(payload.get("content")))
 
     def _answer(self, identifier: str | None, output: Any) -> Answer | None:
         if isinstance(output, dict) and isinstance(output.get("success"), bool):
@@ -196,10 +190,9 @@ class _Session:
     def _read_event(self, payload: JsonObject) -> None:
         if payload.get("type") == "token_count":
             total, last = (object_in(payload, "info", f"{which}_token_usage") for which in ("total", "last"))
-            if last:
-                self._log.count_tokens(last.get("input_tokens"), last.get("output_tokens"), behind=True)
+            self.count_tokens(last.get("input_tokens"), last.get("output_tokens"), behind=True)
             if total:
-                self._usage = usage_of(total.get("input_tokens"), total.get("output_tokens"))
+                self.usage = usage_of(total.get("input_tokens"), total.get("output_tokens"))
         elif payload.get("type") == "mcp_tool_call_end":
             self._read_mcp_end(payload)
 
@@ -214,16 +207,16 @@ class _Session:
         seconds = as_number(duration.get("secs"))
         if seconds is not None:
             seconds += (as_number(duration.get("nanos")) or 0) / 1e9
-        self._log.change(identifier, local=False, **({} if seconds is None else {"seconds": seconds}))
+        self.change(identifier, local=False, **({} if seconds is None else {"seconds": seconds}))
 
     def _add_from_event(self, payload: JsonObject, identifier: str) -> None:
         """A call of which no response item told yet: code that the model wrote made it, or its item comes later."""
         call = _mcp_call(object_in(payload, "invocation"), identifier)
         if call.server is None:
             return
-        self._log.add(call, model=self._log.model)
+        self.add(call, model=self.model)
         content, failed, _ = _ended(payload)
-        self._log.change(identifier, answer=result_with_flag(content, failed))
+        self.change(identifier, answer=result_with_flag(content, failed))
         self._called.add(identifier)
         self._from_events.add(identifier)
 
@@ -232,19 +225,67 @@ class _Session:
             if isinstance(entry.get("tools"), list):
                 self._keep_tools(entry["tools"])
             else:
-                self._tools |= {tool.name: tool for tool in tool_definitions([entry])}
+                self.tools |= {tool.name: tool for tool in tool_definitions([entry])}
 
-    def trajectory(self, document: Document) -> Trajectory:
-        """What was read."""
-        return self._log.trajectory(
-            document,
-            CodexReader.name,
-            self._place,
-            self._id or self._exec.thread,
-            usage=self._usage or self._exec.usage,
-            parent=ParentCall(trajectory=self._parent) if self._parent else None,
-            tools=tuple(self._tools.values()),
-        )
+    def _read_exec_event(self, event: JsonObject) -> None:
+        item, message = event.get("item"), event.get("msg")
+        if isinstance(item, dict):
+            self._read_exec_item(item, done=event["type"] == "item.completed")
+        elif isinstance(message, dict):
+            self._read_exec_message(message)
+        elif isinstance(event.get("thread_id"), str):
+            self.thread = event["thread_id"]
+        elif isinstance(event.get("usage"), dict):
+            self.usage_of_turn = usage_of(event["usage"].get("input_tokens"), event["usage"].get("output_tokens"))
+
+    def _read_exec_item(self, item: JsonObject, *, done: bool) -> None:
+        """An item; one that was announced when it began is the same call when it is done."""
+        kind = str(item.get("type", item.get("item_type")))
+        identifier = str(item.get("id"))
+        if kind in {"agent_message", "assistant_message"}:
+            self.say(text_of(item.get("text")))
+            return
+        if kind == "todo_list":
+            self._read_plan(item, identifier)
+            return
+        if kind != "mcp_tool_call" and kind not in _OWN_ITEMS:
+            return
+        if identifier not in self._announced:
+            self._announced.add(identifier)
+            self.add(_mcp_call(item, identifier) if kind == "mcp_tool_call" else _own_call(kind, item, identifier))
+        if done:
+            content = _answer_of_item(item)
+            failed = item.get("status") == "failed" or item.get("error") is not None
+            self.answer(identifier, None if content is None else result_with_flag(content, failed))
+
+    def _read_plan(self, item: JsonObject, identifier: str) -> None:
+        """The list of things to do: one item for the session, which each call of its tool changes."""
+        steps = objects(item.get("items"))
+        if steps and steps != self._plan:
+            self._plan = steps
+            self.add(build_call("update_plan", {"plan": steps}, id=identifier, local=True))
+            self.answer(identifier, None)
+
+    def _read_exec_message(self, message: JsonObject) -> None:
+        """An event of the older form: a call begins, and ends under the same `call_id`."""
+        kind, identifier = str(message["type"]), str(message.get("call_id"))
+        if kind == "agent_message":
+            self.say(text_of(message.get("message")))
+        elif kind == "mcp_tool_call_begin":
+            self.add(_mcp_call(object_in(message, "invocation") or message, identifier))
+        elif kind == "mcp_tool_call_end":
+            content, failed, _ = _ended(message)
+            self.answer(identifier, result_with_flag(content, failed))
+        elif kind == "exec_command_begin":
+            command = {key: message[key] for key in ("command", "cwd") if key in message}
+            self.add(build_call("shell", command, id=identifier, local=True))
+        elif kind == "exec_command_end":
+            output = message.get("aggregated_output", message.get("stdout"))
+            self.answer(identifier, result_with_flag(output, message.get("exit_code") not in (0, None)))
+        elif kind == "patch_apply_begin":
+            self.add(_own_call("file_change", message, identifier))
+        elif kind == "patch_apply_end":
+            self.answer(identifier, result_with_flag(message.get("stdout"), message.get("success") is False))
 
 
 def _call(payload: JsonObject, started: float | None) -> Call:
@@ -268,90 +309,9 @@ def _call(payload: JsonObject, started: float | None) -> Call:
     return json_text_call(name, payload.get("arguments"), id=identifier, started=started, local=local, **fields)
 
 
-class ExecEvents:
-    """Reads the events of one session into a log."""
-
-    def __init__(self, log: CallLog) -> None:
-        self.thread: str | None = None
-        self.usage: Usage | None = None
-        self._log = log
-        self._known: set[str] = set()
-        self._plan: list[JsonObject] = []
-
-    def read(self, event: JsonObject) -> None:
-        """Take in one event."""
-        item, message = event.get("item"), event.get("msg")
-        if isinstance(item, dict):
-            self._read_item(item, done=event["type"] == "item.completed")
-        elif isinstance(message, dict):
-            self._read_message(message)
-        elif isinstance(event.get("thread_id"), str):
-            self.thread = event["thread_id"]
-        elif isinstance(event.get("usage"), dict):
-            self.usage = usage_of(event["usage"].get("input_tokens"), event["usage"].get("output_tokens"))
-
-    def _read_item(self, item: JsonObject, *, done: bool) -> None:
-        """An item; one that was announced when it began is the same call when it is done."""
-        kind = str(item.get("type", item.get("item_type")))
-        identifier = str(item.get("id"))
-        if kind in {"agent_message", "assistant_message"}:
-            self._log.say(text_of(item.get("text")))
-            return
-        if kind == "todo_list":
-            self._read_plan(item, identifier)
-            return
-        call = _call_of_item(kind, item, identifier)
-        if call is None:
-            return
-        if identifier not in self._known:
-            self._known.add(identifier)
-            self._log.add(call)
-        if done:
-            content = _answer_of_item(item)
-            failed = item.get("status") == "failed" or item.get("error") is not None
-            self._log.answer(identifier, None if content is None else result_with_flag(content, failed))
-
-    def _read_plan(self, item: JsonObject, identifier: str) -> None:
-        """The list of things to do: one item for the session, which each call of its tool changes."""
-        steps = objects(item.get("items"))
-        if steps and steps != self._plan:
-            self._plan = steps
-            self._log.add(build_call("update_plan", {"plan": steps}, id=identifier, local=True))
-            self._log.answer(identifier, None)
-
-    def _read_message(self, message: JsonObject) -> None:
-        """An event of the older form: a call begins, and ends under the same `call_id`."""
-        kind, identifier = str(message["type"]), str(message.get("call_id"))
-        if kind == "agent_message":
-            self._log.say(text_of(message.get("message")))
-        elif kind == "mcp_tool_call_begin":
-            self._log.add(_mcp_call(object_in(message, "invocation") or message, identifier))
-        elif kind == "mcp_tool_call_end":
-            content, failed, _ = _ended(message)
-            self._log.answer(identifier, result_with_flag(content, failed))
-        elif kind == "exec_command_begin":
-            command = {key: message[key] for key in ("command", "cwd") if key in message}
-            self._log.add(build_call("shell", command, id=identifier, local=True))
-        elif kind == "exec_command_end":
-            output = message.get("aggregated_output", message.get("stdout"))
-            self._log.answer(identifier, result_with_flag(output, message.get("exit_code") not in (0, None)))
-        elif kind == "patch_apply_begin":
-            changes = {"changes": message.get("changes")}
-            self._log.add(build_call("apply_patch", changes, id=identifier, local=True))
-        elif kind == "patch_apply_end":
-            self._log.answer(identifier, result_with_flag(message.get("stdout"), message.get("success") is False))
-
-
-def _call_of_item(kind: str, item: JsonObject, identifier: str) -> Call | None:
-    if kind == "mcp_tool_call":
-        return _mcp_call(item, identifier)
-    if kind == "command_execution":
-        return build_call("shell", {"command": item.get("command")}, id=identifier, local=True)
-    if kind == "file_change":
-        return build_call("apply_patch", {"changes": item.get("changes")}, id=identifier, local=True)
-    if kind == "web_search":
-        return build_call("web_search", {"query": item.get("query")}, id=identifier, local=True)
-    return None
+def _own_call(kind: str, item: JsonObject, identifier: str) -> Call:
+    name, argument = _OWN_ITEMS[kind]
+    return build_call(name, {argument: item.get(argument)}, id=identifier, local=True)
 
 
 def _mcp_call(source: JsonObject, identifier: str) -> Call:
@@ -366,13 +326,10 @@ def _mcp_call(source: JsonObject, identifier: str) -> Call:
 def _ended(event: JsonObject) -> tuple[Any, bool, Any]:
     """What came back at the end of an MCP call: its content, whether it failed, and the structured content."""
     result = event.get("result")
-    failed, done = (
-        "Err" in object_in(result),
-        result.get("Ok", result.get("Err")) if isinstance(result, dict) else result,
-    )
-    body = object_in(done)
-    content = body.get("content", done) if body else done
-    return content, failed or body.get("isError") is True, body.get("structuredContent")
+    outcome = result.get("Ok", result.get("Err")) if isinstance(result, dict) else result
+    body = object_in(outcome)
+    failed = "Err" in object_in(result) or body.get("isError") is True
+    return body.get("content", outcome), failed, body.get("structuredContent")
 
 
 def _answer_of_item(item: JsonObject) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from replay.formats.call_log import CallLog
-from replay.formats.document import NO_MATCH, Document, Element, Head, Match
-from replay.formats.fields import MISSING, objects, text_of
+from replay.formats.call_log import CallLog, seconds_between
+from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.fields import MISSING, object_in, objects, text_of
 from replay.formats.record_builders import build_call, json_text_call, result_with_flag
-from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 BUILT_IN = frozenset({
@@ -33,7 +31,7 @@ class CopilotCliReader:
 
     def sniff(self, head: Head) -> Match:
         """Events; the first one names its producer."""
-        events = [record for record in head.records if _is_event(record)]
+        events = list(filter(_is_event, head.objects))
         if not events or len(events) * 2 < len(head.records):
             return NO_MATCH
         if any(event["type"] == "session.start" for event in events):
@@ -42,75 +40,52 @@ class CopilotCliReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """The session; where several stand one after the other, each."""
-        session: _Session | None = None
-        for element in document.matching(_is_event):
-            if session is None or (element.value["type"] == "session.start" and session.id is not None):
-                if session:
-                    yield session.trajectory(document)
-                session = _Session(element)
-            session.read(element.value)
-        if session:
-            yield session.trajectory(document)
+        sessions: list[CallLog] = []
+        for element in document.objects(_is_event):
+            begins = element.value["type"] == "session.start"
+            if not sessions or (begins and sessions[-1].identifier is not None):
+                sessions.append(CallLog(element.place))
+            _read(element.value, sessions[-1])
+        for session in sessions:
+            yield session.trajectory(document, self.name)
 
 
-class _Session:
-    def __init__(self, first: Element) -> None:
-        self.id: str | None = None
-        self._place = first.place
-        self._log = CallLog()
+def _is_event(value: JsonObject) -> bool:
+    typed = isinstance(value.get("type"), str) and isinstance(value.get("data"), dict)
+    return typed and {"id", "timestamp"} <= value.keys()
 
-    def read(self, event: JsonObject) -> None:
-        """Take in one event."""
-        kind, data = event["type"], event["data"]
-        if kind == "session.start":
-            self.id = str(data.get("sessionId"))
-            self._log.started_at = text_of(data.get("startTime"))
-        elif kind == "session.model_change" and isinstance(data.get("newModel"), str):
-            self._log.model = data["newModel"]
-        elif kind == "user.message" and isinstance(data.get("content"), str):
-            self._log.ask(data["content"])
-        elif kind == "assistant.message":
-            self._read_message(event, data)
-        elif kind == "tool.execution_start" and isinstance(data.get("mcpServerName"), str):
-            tool = data.get("mcpToolName") or data.get("toolName")
-            self._log.change(str(data.get("toolCallId")), server=data["mcpServerName"], tool=tool, local=False)
-        elif kind == "tool.execution_complete":
-            self._read_answer(data)
 
-    def _read_message(self, event: JsonObject, data: JsonObject) -> None:
-        self._log.model = text_of(data.get("model")) or self._log.model
-        self._log.say(text_of(data.get("content")))
-        self._log.count_tokens(None, data.get("outputTokens"))
-        started = seconds_between(self._log.started_at, event.get("timestamp"))
+def _read(event: JsonObject, log: CallLog) -> None:
+    kind, data = event["type"], event["data"]
+    if kind == "session.start":
+        log.identifier = str(data.get("sessionId"))
+        log.started_at = text_of(data.get("startTime"))
+    elif kind == "session.model_change" and isinstance(data.get("newModel"), str):
+        log.model = data["newModel"]
+    elif kind == "user.message" and isinstance(data.get("content"), str):
+        log.ask(data["content"])
+    elif kind == "assistant.message":
+        log.model = text_of(data.get("model")) or log.model
+        log.say(text_of(data.get("content")))
+        log.count_tokens(None, data.get("outputTokens"))
+        started = seconds_between(log.started_at, event.get("timestamp"))
         for request in objects(data.get("toolRequests")):
-            self._log.add(_call(request, started), str(event.get("id") or data.get("messageId")), model=self._log.model)
-
-    def _read_answer(self, data: JsonObject) -> None:
-        result, error = data.get("result"), data.get("error")
-        content = result.get("content") if isinstance(result, dict) else result
-        code = None
-        if isinstance(error, dict):
-            code = error.get("code")
-            content = error.get("message") if content is None else content
-        elif isinstance(error, str) and content is None:
-            content = error
-        success = data.get("success")
-        answer = result_with_flag(content, not success if isinstance(success, bool) else None)
-        interrupted = isinstance(code, str) and code.lower() in _REFUSALS
-        self._log.answer(text_of(data.get("toolCallId")), answer, interrupted=interrupted)
-
-    def trajectory(self, document: Document) -> Trajectory:
-        """What was read."""
-        return self._log.trajectory(document, CopilotCliReader.name, self._place, self.id)
+            log.add(_call(request, started), str(event.get("id") or data.get("messageId")), model=log.model)
+    elif kind == "tool.execution_start" and isinstance(data.get("mcpServerName"), str):
+        tool = data.get("mcpToolName") or data.get("toolName")
+        log.change(str(data.get("toolCallId")), server=data["mcpServerName"], tool=tool, local=False)
+    elif kind == "tool.execution_complete":
+        _read_answer(data, log)
 
 
-def _is_event(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("type"), str)
-        and isinstance(value.get("data"), dict)
-        and {"id", "timestamp"} <= value.keys()
-    )
+def _read_answer(data: JsonObject, log: CallLog) -> None:
+    result, error, success = data.get("result"), data.get("error"), data.get("success")
+    content = result.get("content") if isinstance(result, dict) else result
+    if content is None:
+        content = error if isinstance(error, str) else object_in(error).get("message")
+    answer = result_with_flag(content, not success if isinstance(success, bool) else None)
+    interrupted = str(object_in(error).get("code")).lower() in _REFUSALS
+    log.answer(text_of(data.get("toolCallId")), answer, interrupted=interrupted)
 
 
 def _call(request: JsonObject, started: float | None) -> Call:

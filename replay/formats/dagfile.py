@@ -54,26 +54,18 @@ def _read(value: Any, path: str, place: str) -> Trajectory:
 
 
 def _check_graph(trajectory: Trajectory, path: str, place: str) -> None:
-    counts = Counter(call.position for call in trajectory.calls())
-    duplicate = next((position for position, count in counts.items() if count > 1), None)
-    if duplicate is not None:
-        raise FormatError(
-            path, f"position {duplicate} stands for {counts[duplicate]} calls; each call needs its own", place
-        )
+    for position, count in Counter(call.position for call in trajectory.calls()).items():
+        if count > 1:
+            raise FormatError(path, f"position {position} stands for {count} calls; each call needs its own", place)
     sorter: TopologicalSorter[str] = TopologicalSorter()
     order = {call.position: number for number, step in enumerate(trajectory.steps) for call in step.calls}
     for number, edge in enumerate(trajectory.edges or ()):
+        named, where = f"edge {edge.producer} -> {edge.consumer}", f"edges[{number}]"
         for end in (edge.producer, edge.consumer):
-            if end not in counts:
-                raise FormatError(
-                    path, f"edge {edge.producer} -> {edge.consumer}: there is no call {end}", f"edges[{number}]"
-                )
+            if end not in order:
+                raise FormatError(path, f"{named}: there is no call {end}", where)
         if order[edge.producer] > order[edge.consumer]:
-            raise FormatError(
-                path,
-                f"edge {edge.producer} -> {edge.consumer} makes a cycle: it runs against the order of the steps",
-                f"edges[{number}]",
-            )
+            raise FormatError(path, f"{named} makes a cycle: it runs against the order of the steps", where)
         sorter.add(edge.consumer, edge.producer)
     try:
         sorter.prepare()

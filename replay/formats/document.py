@@ -18,7 +18,7 @@ from replay.errors import FormatError, UnknownFormatError
 from replay.formats.file_names import FileNames
 from replay.formats.sources import GZIP, IN_AN_ARCHIVE, ZIP, InputFile, is_tar
 from replay.json_values import TooDeepError, begun_json, first_json, json_value, with_whole_pairs
-from replay.records import Trajectory
+from replay.records import JsonObject, Trajectory
 
 CONTAINER_KEYS = ("data", "items", "results", "predictions")
 """Keys under which results files keep their list of records."""
@@ -91,9 +91,14 @@ class Head:
     """The object or list that the file is, where the first kilobytes are all of it."""
 
     @property
-    def first(self) -> dict[str, Any]:
+    def objects(self) -> list[JsonObject]:
+        """The records that are objects."""
+        return [record for record in self.records if isinstance(record, dict)]
+
+    @property
+    def first(self) -> JsonObject:
         """The first record that is an object; empty where there is none."""
-        return next((record for record in self.records if isinstance(record, dict)), {})
+        return next(iter(self.objects), {})
 
     @property
     def elements(self) -> tuple[Any, ...]:
@@ -269,10 +274,10 @@ class Document:
         """
         return self._wanted(open_containers=False)
 
-    def matching(self, is_own: Callable[[Any], bool]) -> Iterator[Element]:
-        """The `records` that are of the reader's format; the others are left to other readers."""
+    def objects(self, is_own: Callable[[JsonObject], bool] = lambda record: True) -> Iterator[Element]:
+        """The `records` that are objects of the reader's format; the others are left to other readers."""
         for element in self.records():
-            if is_own(element.value):
+            if isinstance(element.value, dict) and is_own(element.value):
                 yield element
             else:
                 self.leave(element)

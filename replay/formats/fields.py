@@ -63,6 +63,12 @@ def whole_number(value: Any) -> int | None:
         return None
 
 
+def sum_of(counts: JsonObject, *keys: str) -> int | None:
+    """The sum of the counts under several keys; None where none of them is there."""
+    numbers = [counts[key] for key in keys if isinstance(counts.get(key), int)]
+    return sum(numbers) if numbers else None
+
+
 def first_of(values: Mapping[str, Any], *keys: str) -> Any:
     """The value of the first key that is there and not null."""
     return next((values[key] for key in keys if values.get(key) is not None), None)
@@ -88,11 +94,11 @@ def to_json(value: Any) -> str:
         return "(nested too deeply to be kept)"
 
 
-def nested_lines(value: Any, is_line: Callable[[JsonObject], bool]) -> list[JsonObject]:
+def nested_lines(value: JsonObject, is_line: Callable[[JsonObject], bool]) -> list[JsonObject]:
     """A line of a log by itself, or the lines that an object around them holds as a list under one of its keys."""
-    if not isinstance(value, dict) or is_line(value):
-        return [value] if isinstance(value, dict) else []
-    lists = ([item for item in inner if isinstance(item, dict)] for inner in value.values() if isinstance(inner, list))
+    if is_line(value):
+        return [value]
+    lists = map(objects, value.values())
     typed = (lines for lines in lists if {"type", "msg"} & set().union(*lines))  # as a log's lines are
     return next((lines for lines in typed if any(map(is_line, lines))), [value])
 
@@ -110,10 +116,13 @@ def opened(value: Any) -> Any:
 def opened_repr(value: Any) -> Any:
     """As `opened`, and also what Python's `str()` makes of a dict: `{'city': 'Rome'}`."""
     found = opened(value)
-    if isinstance(found, str) and found.lstrip()[:1] == "{":
-        try:
-            literal = ast.literal_eval(found.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return found
-        return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
-    return found
+    literal = python_value(found) if isinstance(found, str) and found.lstrip()[:1] == "{" else None
+    return literal if isinstance(literal, dict) and all(isinstance(key, str) for key in literal) else found
+
+
+def python_value(text: str) -> Any:
+    """The value that a text is as Python writes it; None where it is none."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None

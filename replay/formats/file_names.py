@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from replay.errors import FormatError, UsageError
 
@@ -99,7 +98,6 @@ class FileNames:
         return match.groupdict()
 
 
-@lru_cache(maxsize=1024)
 def _read_stem(stem: str) -> tuple[str | None, str]:
     """Model and task as the words between the `_` of a name tell them, without a run at its end; the whole name is the
     task where they do not.
@@ -173,11 +171,11 @@ def _candidates(paths: Sequence[str]) -> Iterator[_Found]:
     free = [place for place, part in enumerate(parts) if part is None]
     values = columns[varying[0] :]
     if len(free) == 2:
-        names = _model_and_task(values[free[0]], values[free[1]])
-        filled = [*parts]
-        for place, name in zip(free, names, strict=True):
-            filled[place] = name
-        yield _found(filled, suffixes, values[free[names.index("{model}")]], values[free[names.index("{task}")]])
+        first, second = values[free[0]], values[free[1]]
+        names = _model_and_task(first, second)
+        parts[free[0]], parts[free[1]] = names
+        by_name = dict(zip(names, (first, second), strict=True))
+        yield _found(parts, suffixes, by_name["{model}"], by_name["{task}"])
     elif free == [len(parts) - 1]:
         yield from _split_stem(parts, values[-1], suffixes)
     elif len(free) == 1:
@@ -232,8 +230,8 @@ def _is_grid(first: Sequence[str], second: Sequence[str]) -> bool:
 
 def _model_and_task(first: Sequence[str], second: Sequence[str]) -> tuple[str, str]:
     """Which of two parts is the model: the one whose names look like models, else the one of fewer names."""
-    looks = [_look_like_models(part) for part in (first, second)]
-    model_first = looks[0] > looks[1] if looks[0] != looks[1] else len(set(first)) <= len(set(second))
+    by_words, by_count = _look_like_models(first) - _look_like_models(second), len(set(second)) - len(set(first))
+    model_first = by_words > 0 if by_words else by_count >= 0
     return ("{model}", "{task}") if model_first else ("{task}", "{model}")
 
 

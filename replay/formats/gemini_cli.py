@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import MISSING, as_object, first_of, joined_text, object_in, objects, text_of
 from replay.formats.record_builders import build_call, result_with_flag
-from replay.formats.times import seconds_between
 from replay.records import Call, JsonObject, Trajectory
 
 _MESSAGE_TYPES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -37,7 +35,7 @@ class GeminiCliReader:
 
     def sniff(self, head: Head) -> Match:
         """The two ids, and messages without a role; or contents with function calls; or events with a tool's id."""
-        records = [record for record in head.records if isinstance(record, dict)]
+        records = head.objects
         if _is_chat(head.first):
             return Match(0.95, '"sessionId", "projectHash" and "messages"')
         if any(map(is_meta, records)) and any(map(is_message, records)):
@@ -55,29 +53,28 @@ class GeminiCliReader:
         """One a chat."""
         lines = ChatLines()
         contents: list[JsonObject] = []
-        for element in document.records():
+        for element in document.objects():
             value = element.value
             if _is_chat(value):
-                yield _trajectory(value, element.place, document)
-            elif isinstance(value, dict) and lines.read(value):
+                yield _log_of(value, element.place).trajectory(document, self.name)
+            elif lines.read(value):
                 continue
             elif found := contents_in(value):
                 contents += found
             elif not is_stream_event(value):
                 document.leave(element)
-        for chat in lines.chats(document.task_name):
-            yield _trajectory(chat, "$", document)
+        if lines.about or lines.messages:
+            name = lines.about.get("sessionId") or document.task_name
+            chat = {**lines.about, "sessionId": name, "messages": list(lines.messages.values())}
+            yield _log_of(chat).trajectory(document, self.name)
         if contents:
             chat = {"sessionId": document.task_name, "messages": messages_of(contents)}
-            yield _trajectory(chat, "$", document)
+            yield _log_of(chat).trajectory(document, self.name)
 
 
-def _is_chat(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and {"sessionId", "messages"} <= value.keys()
-        and bool({"projectHash", "lastUpdated", "startTime"} & value.keys())
-    )
+def _is_chat(value: JsonObject) -> bool:
+    dated = {"projectHash", "lastUpdated", "startTime"} & value.keys()
+    return {"sessionId", "messages"} <= value.keys() and bool(dated)
 
 
 def is_meta(value: JsonObject) -> bool:
@@ -95,15 +92,13 @@ def is_event(value: JsonObject) -> bool:
     return value.get("type") in ("tool_use", "tool_result") and isinstance(value.get("tool_id"), str)
 
 
-def is_stream_event(value: Any) -> bool:
+def is_stream_event(value: JsonObject) -> bool:
     """Any of those events."""
-    return isinstance(value, dict) and str(value.get("type")) in _STREAM_TYPES
+    return str(value.get("type")) in _STREAM_TYPES
 
 
-def contents_in(value: Any) -> list[JsonObject]:
+def contents_in(value: JsonObject) -> list[JsonObject]:
     """The contents of the Gemini API that a record is or holds: a saved history, a request."""
-    if not isinstance(value, dict):
-        return []
     if has_parts(value):
         return [value]
     found = objects(first_of(value, "clientHistory", "history", "contents"))
@@ -115,12 +110,10 @@ def has_parts(value: JsonObject) -> bool:
     return value.get("role") in ("user", "model", "function") and isinstance(value.get("parts"), list)
 
 
-def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
-    log = CallLog()
+def _log_of(chat: JsonObject, place: str = "$") -> CallLog:
+    log = CallLog(place, str(chat["sessionId"]))
     log.started_at = text_of(chat.get("startTime"))
-    for number, message in enumerate(chat["messages"] if isinstance(chat["messages"], list) else []):
-        if not isinstance(message, dict):
-            continue
+    for number, message in enumerate(objects(chat["messages"])):
         text = joined_text(message.get("content"))
         if message.get("type") == "user":
             log.ask(text)
@@ -132,7 +125,7 @@ def _trajectory(chat: JsonObject, place: str, document: Document) -> Trajectory:
         log.count_tokens(tokens.get("input"), tokens.get("output"))
         for written in objects(message.get("toolCalls")):
             log.add(_call(written, log.started_at), number, model=log.model)
-    return log.trajectory(document, GeminiCliReader.name, place, str(chat["sessionId"]))
+    return log
 
 
 def _call(written: JsonObject, started_at: str | None) -> Call:
@@ -140,13 +133,11 @@ def _call(written: JsonObject, started_at: str | None) -> Call:
     shown = _SHOWN_SERVER.match(str(written.get("displayName")))
     fields = shown.groupdict() if shown else {}
     answer = None
-    for part in objects(written.get("result")):
-        response = part.get("functionResponse")
-        body = response.get("response") if isinstance(response, dict) else None
-        if isinstance(body, dict):
-            content = body.get("output", body.get("error", body))
-            answer = result_with_flag(content, status in ("error", "cancelled") or "error" in body)
-            break
+    bodies = (object_in(part, "functionResponse").get("response") for part in objects(written.get("result")))
+    body = next((body for body in bodies if isinstance(body, dict)), None)
+    if body is not None:
+        content = body.get("output", body.get("error", body))
+        answer = result_with_flag(content, status in ("error", "cancelled") or "error" in body)
     return build_call(
         name,
         written.get("args", MISSING),
@@ -163,17 +154,17 @@ class ChatLines:
     """Puts a chat together from its lines."""
 
     def __init__(self) -> None:
-        self._about: JsonObject = {}
-        self._messages: dict[str, JsonObject] = {}
+        self.about: JsonObject = {}
+        self.messages: dict[str, JsonObject] = {}
         self._calls: dict[str, JsonObject] = {}
         self._started = False
 
     def read(self, line: JsonObject) -> bool:
         """Take in a line; whether it was one of a chat's."""
         if is_message(line):
-            self._messages[str(line["id"])] = line
+            self.messages[str(line["id"])] = line
         elif is_meta(line):
-            self._about = {**self._about, **line}
+            self.about = {**self.about, **line}
         elif isinstance(line.get("$set"), dict):
             self._set(line["$set"])
         elif "$rewindTo" in line:
@@ -188,22 +179,22 @@ class ChatLines:
     def _set(self, changes: JsonObject) -> None:
         messages = changes.get("messages")
         if isinstance(messages, list):
-            self._messages = {str(message.get("id")): message for message in objects(messages)}
-        self._about = {**self._about, **{key: value for key, value in changes.items() if key != "messages"}}
+            self.messages = {str(message.get("id")): message for message in objects(messages)}
+        self.about = {**self.about, **{key: value for key, value in changes.items() if key != "messages"}}
 
     def _read_event(self, event: JsonObject) -> None:
-        kind, number = event.get("type"), str(len(self._messages))
+        kind, number = event.get("type"), str(len(self.messages))
         if kind == "init":
-            self._about |= {"sessionId": event.get("session_id"), "startTime": event.get("timestamp")}
-            self._about["model"] = event.get("model")
+            self.about |= {"sessionId": event.get("session_id"), "startTime": event.get("timestamp")}
+            self.about["model"] = event.get("model")
         elif kind == "message":
             role = "user" if event.get("role") == "user" else "gemini"
-            self._messages[number] = {"type": role, "content": event.get("content")}
+            self.messages[number] = {"type": role, "content": event.get("content")}
         elif kind == "tool_use":
             call = {"id": event.get("tool_id"), "name": event.get("tool_name"), "args": event.get("parameters")}
             call["timestamp"] = event.get("timestamp")
             self._calls[str(event.get("tool_id"))] = call
-            self._messages[number] = {"type": "gemini", "toolCalls": [call], "model": self._about.get("model")}
+            self.messages[number] = {"type": "gemini", "toolCalls": [call], "model": self.about.get("model")}
         elif kind == "tool_result":
             call = self._calls.get(str(event.get("tool_id")), {})
             failed = event.get("status") == "error"
@@ -211,13 +202,6 @@ class ChatLines:
             content = event.get("output") if event.get("output") is not None else error.get("message")
             call["status"] = "error" if failed else "success"
             call["result"] = [{"functionResponse": {"response": {"error" if failed else "output": content}}}]
-
-    def chats(self, name: str) -> Iterator[JsonObject]:
-        """The chat, if there was one."""
-        if self._about or self._messages:
-            about = {**self._about, "messages": list(self._messages.values())}
-            about["sessionId"] = self._about.get("sessionId") or name
-            yield about
 
 
 def messages_of(contents: list[JsonObject]) -> list[JsonObject]:

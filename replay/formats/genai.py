@@ -8,12 +8,12 @@ attribute or event (newer), or in an event each (older).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, opened_repr, text_of
-from replay.formats.record_builders import tool_definitions, usage_of
 from replay.formats.spans import Span
+from replay.formats.task_facts import tool_definitions, usage_of
 from replay.records import JsonObject, Tool, Usage
 
 _MODEL_OPERATIONS = frozenset({"chat", "text_completion", "generate_content", "completion", "responses"})
@@ -102,7 +102,7 @@ def call_id(span: Span) -> str | None:
     if message := _tool_message(span):
         return identifier_of(message.get("tool_call_id"))
     ids = (identifier_of(attributes.get("id")) for name, attributes in span.events if name == "gen_ai.tool.message")
-    return next((value for value in ids if value is not None), None)
+    return next(filter(None, ids), None)
 
 
 def call_arguments(span: Span) -> Any:
@@ -183,13 +183,8 @@ def tool_failure(span: Span) -> str | None:
     if not (span.failed or kind or (status is not None and status.lower() in {"error", "failed", "failure"})):
         return None
     raised = next((item for name, item in span.events if name == "exception"), {})
-    return (
-        text_of(raised.get("exception.message"))
-        or span.message
-        or text_of(attributes.get("error.message"))
-        or kind
-        or "the span has the status ERROR"
-    )
+    said = text_of(raised.get("exception.message")) or span.message or text_of(attributes.get("error.message"))
+    return said or kind or "the span has the status ERROR"
 
 
 def span_model(span: Span) -> str | None:
@@ -206,26 +201,22 @@ def output_tools(span: Span) -> frozenset[str]:
 def span_usage(span: Span) -> Usage | None:
     """The tokens of one reply."""
     attributes = span.attributes
-    return usage_of(
-        first_of(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-        first_of(
-            attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"
-        ),
-    )
+    read = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
+    written = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+    return usage_of(first_of(attributes, *read), first_of(attributes, *written))
 
 
 def offered_tools(span: Span) -> tuple[Tool, ...]:
     """The tools that a model was offered."""
-    return tool_definitions(
-        first_of(span.attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools", "ai.prompt.tools")
-    )
+    listed = first_of(span.attributes, "gen_ai.tool.definitions", "gen_ai.agent.tools", "ai.prompt.tools")
+    return tool_definitions(listed)
 
 
 _FLAT_REPLY = re.compile(
     r"(?:gen_ai\.completion\.(\d+)|llm\.output_messages\.(\d+)\.message)"
     r"\.tool_calls\.(\d+)\.(?:tool_call\.)?(?:function\.)?(id|name|arguments)$"
 )
-_FLAT_ANSWER = re.compile(
+_FLAT_MESSAGE = re.compile(
     r"(?:gen_ai\.prompt\.(\d+)|llm\.input_messages\.(\d+)\.message)\.(tool_call_id|content|role)$"
 )
 
@@ -253,12 +244,7 @@ def answers_in_request(span: Span) -> Iterator[tuple[str, Any]]:
     for name, attributes in span.events:
         if name == "gen_ai.tool.message":
             yield from _answer(attributes.get("id"), attributes.get("content"))
-    flat: dict[str, JsonObject] = {}
-    for key, value in span.attributes.items():
-        match = _FLAT_ANSWER.match(key)
-        if match:
-            flat.setdefault(match[1] or match[2], {})[match[3]] = value
-    for message in flat.values():
+    for message in _flat_messages(span):
         if message.get("role") == "tool":
             yield from _answer(message.get("tool_call_id"), message.get("content"))
 
@@ -273,36 +259,37 @@ def text_in_reply(span: Span) -> str | None:
 
 def question_in(span: Span) -> str | None:
     """What the user asked, by the messages that went into a model."""
-    parts = [part.get("content") for role, part in written_parts(span, "input") if role == "user"]
-    texts = [part for part in parts if isinstance(part, str)]
-    attributes = span.attributes
-    texts = texts or [
-        attributes[key.removesuffix("role") + "content"]
-        for key, value in attributes.items()
-        if key.startswith(("gen_ai.prompt.", "llm.input_messages."))
-        and key.endswith(".role")
-        and value == "user"
-        and isinstance(attributes.get(key.removesuffix("role") + "content"), str)
-    ]
-    texts = texts or [
-        item["content"]
-        for name, item in span.events
-        if name == "gen_ai.user.message" and isinstance(item.get("content"), str)
-    ]
-    texts = texts or [
-        part["text"]
-        for content in objects(object_in(opened(attributes.get("gcp.vertex.agent.llm_request"))).get("contents"))
-        if content.get("role") == "user"
-        for part in objects(content.get("parts"))
-        if text_of(part.get("text"))
-    ]
-    return "\n\n".join(texts) or None
+    contents = object_in(opened(span.attributes.get("gcp.vertex.agent.llm_request"))).get("contents")
+    conventions: Iterator[Iterator[Any]] = iter(
+        (
+            (part.get("content") for role, part in written_parts(span, "input") if role == "user"),
+            (message.get("content") for message in _flat_messages(span) if message.get("role") == "user"),
+            (item.get("content") for name, item in span.events if name == "gen_ai.user.message"),
+            (
+                part.get("text") or None
+                for content in objects(contents)
+                if content.get("role") == "user"
+                for part in objects(content.get("parts"))
+            ),
+        )
+    )
+    told = ([text for text in texts if isinstance(text, str)] for texts in conventions)
+    return "\n\n".join(next(filter(None, told), [])) or None
 
 
 def _answer(identifier: Any, value: Any) -> Iterator[tuple[str, Any]]:
     known = identifier_of(identifier)
     if known is not None and value is not None:
         yield known, opened(value)
+
+
+def _flat_messages(span: Span) -> Iterable[JsonObject]:
+    """The messages that went into a model, where each of their fields is an attribute."""
+    flat: dict[str, JsonObject] = {}
+    for key, value in span.attributes.items():
+        if match := _FLAT_MESSAGE.match(key):
+            flat.setdefault(match[1] or match[2], {})[match[3]] = value
+    return flat.values()
 
 
 def _flat_calls(span: Span) -> list[JsonObject]:
@@ -318,8 +305,7 @@ def _calls_in_events(span: Span) -> list[JsonObject]:
     """The calls in `gen_ai.choice`: as OpenAI's messages have them, or as Bedrock's content blocks."""
     found: list[JsonObject] = []
     for message in (opened(item.get("message")) for name, item in span.events if name == "gen_ai.choice"):
-        written = objects(message.get("tool_calls")) if isinstance(message, dict) else []
-        for call in written:
+        for call in objects(object_in(message).get("tool_calls")):
             function = object_in(call, "function") or call
             found.append({"id": call.get("id"), "name": function.get("name"), "arguments": function.get("arguments")})
         found += [
@@ -332,10 +318,6 @@ def _calls_in_events(span: Span) -> list[JsonObject]:
 
 def _vercel_calls(span: Span) -> list[JsonObject]:
     return [
-        {
-            "id": call.get("toolCallId"),
-            "name": call.get("toolName"),
-            "arguments": first_of(call, "input", "args"),
-        }
+        {"id": call.get("toolCallId"), "name": call.get("toolName"), "arguments": first_of(call, "input", "args")}
         for call in objects(opened(span.attributes.get("ai.response.toolCalls")))
     ]

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, earliest, iso_time, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, identifier_of, object_in, objects, text_of
 from replay.formats.record_builders import answer_of, error_answer, written_call
-from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
 from replay.records import Answer, JsonObject, Trajectory
 
 ADK = frozenset({
@@ -39,8 +38,7 @@ class GoogleAdkReader:
         first = head.first
         events = objects(first.get("events"))
         if any(mark in first for mark in _MARKS) and isinstance(first.get("events"), list):
-            sure = any(_is_event(event) for event in events)
-            return Match(0.95 if sure else 0.7, '"events" of an ADK session')
+            return Match(0.95 if any(map(_is_event, events)) else 0.7, '"events" of an ADK session')
         if is_eval_set(first):
             return Match(0.9, "an eval set of ADK")
         if _is_event(first):
@@ -51,35 +49,33 @@ class GoogleAdkReader:
         """One a session; a bare list of events is one session."""
         bare: list[JsonObject] = []
         turns: list[JsonObject] = []
-        for element in document.records():
+        for element in document.objects():
             record = element.value
             if is_eval_set(record):
                 for name, case in sessions_of(record):
                     if name is None:
-                        turns += case["events"]
+                        turns += case
                     else:
-                        yield self._trajectory(case, name, element.place, document)
-            elif isinstance(record, dict) and isinstance(record.get("events"), list):
-                identifier = identifier_of(record.get("id"))
-                identifier = identifier or (document.task_name if element.place == "$" else element.place)
-                yield self._trajectory(record, identifier, element.place, document)
-            elif isinstance(record, dict) and _is_event(record):
+                        yield _log_of(case, element.place, name).trajectory(document, self.name)
+            elif isinstance(record.get("events"), list):
+                events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record["events"])]
+                identifier = identifier_of(record.get("id")) or (None if element.place == "$" else element.place)
+                yield _log_of(events, element.place, identifier).trajectory(document, self.name)
+            elif _is_event(record):
                 bare.append(record)
             else:
                 document.leave(element)
-        if turns:
-            yield self._trajectory({"events": turns}, document.task_name, "$", document)
-        if bare:
-            yield self._trajectory({"events": bare}, document.task_name, "$", document)
+        for events in filter(None, (turns, bare)):
+            yield _log_of(events).trajectory(document, self.name)
 
-    def _trajectory(self, record: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
-        events = [*objects(first_of(record, "past_events", "pastEvents")), *objects(record.get("events"))]
-        log, start = CallLog(), earliest(events)
-        models = (text_of(first_of(event, "model_version", "modelVersion")) for event in events)
-        log.model, log.started_at = next(filter(None, models), None), iso_time(start)
-        for number, event in enumerate(events):
-            _read(event, number, start, log)
-        return log.trajectory(document, self.name, place, identifier)
+
+def _log_of(events: list[JsonObject], place: str = "$", identifier: str | None = None) -> CallLog:
+    log, start = CallLog(place, identifier), earliest(events)
+    models = (text_of(first_of(event, "model_version", "modelVersion")) for event in events)
+    log.model, log.started_at = next(filter(None, models), None), iso_time(start)
+    for number, event in enumerate(events):
+        _read(event, number, start, log)
+    return log
 
 
 def _is_event(value: JsonObject) -> bool:
@@ -87,7 +83,6 @@ def _is_event(value: JsonObject) -> bool:
 
 
 def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> None:
-    """Take in one event: its calls are one step."""
     usage = object_in(first_of(event, "usage_metadata", "usageMetadata"))
     log.count_tokens(
         first_of(usage, "prompt_token_count", "promptTokenCount"),
@@ -100,8 +95,7 @@ def _read(event: JsonObject, number: int, start: float | None, log: CallLog) -> 
             log.answer(identifier_of(response.get("id")), answer, name=name)
     if event.get("partial") is True:  # a piece of a streamed reply, which comes again whole
         return
-    texts = (part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought"))
-    text = "\n".join(texts) or None
+    text = "\n".join(part["text"] for part in parts if text_of(part.get("text")) and not part.get("thought")) or None
     written = [item for part in parts if (item := object_in(first_of(part, "function_call", "functionCall")))]
     if not written:
         if event.get("author") == "user":
@@ -124,32 +118,29 @@ def _answer(response: Any) -> Answer | None:
     return answer_of("null" if response is None else response)
 
 
-def is_eval_set(value: Any) -> bool:
+def is_eval_set(value: JsonObject) -> bool:
     """Whether a record is an eval set, or an entry of one of the older forms: a turn, or a case with turns."""
-    if not isinstance(value, dict):
-        return False
     cases = objects(first_of(value, "eval_cases", "evalCases"))
-    if any("conversation" in case for case in cases):
-        return True
-    return _is_old_turn(value) or any(map(_is_old_turn, objects(value.get("data"))))
+    old = _is_old_turn(value) or any(map(_is_old_turn, objects(value.get("data"))))
+    return old or any("conversation" in case for case in cases)
 
 
 def _is_old_turn(value: JsonObject) -> bool:
     return value.keys() >= _OLD_TURN
 
 
-def sessions_of(value: JsonObject) -> Iterator[tuple[str | None, JsonObject]]:
-    """(name, session) of each case."""
+def sessions_of(value: JsonObject) -> Iterator[tuple[str | None, list[JsonObject]]]:
+    """(name, events) of each case."""
     if _is_old_turn(value):
-        yield None, {"events": list(_old_events([value]))}
+        yield None, list(_old_events([value]))
         return
     turns = objects(value.get("data"))
     if turns:
-        yield identifier_of(value.get("name")), {"events": list(_old_events(turns))}
+        yield identifier_of(value.get("name")), list(_old_events(turns))
         return
     for case in objects(first_of(value, "eval_cases", "evalCases")):
         events = [event for turn in objects(case.get("conversation")) for event in _events(turn)]
-        yield identifier_of(first_of(case, "eval_id", "evalId")), {"events": events}
+        yield identifier_of(first_of(case, "eval_id", "evalId")), events
 
 
 def _events(turn: JsonObject) -> Iterator[JsonObject]:

@@ -7,13 +7,12 @@ A call is a content block `{type: toolRequest, id, toolCall: {status, value: {na
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_between, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import first_of, joined_text, object_in, objects, text_of
-from replay.formats.record_builders import answer_of, build_call, error_answer, usage_of
-from replay.formats.times import iso_time, seconds_between, seconds_of
+from replay.formats.record_builders import answer_of, build_call, error_answer
+from replay.formats.task_facts import usage_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_EXTENSIONS = frozenset({
@@ -32,59 +31,50 @@ class GooseReader:
 
     def sniff(self, head: Head) -> Match:
         """A header of Goose, or messages with its content blocks."""
-        if any(_is_header(record) for record in head.records):
+        if any(map(_is_header, head.objects)):
             return Match(0.95, '"working_dir" beside counts of messages or a conversation')
-        messages = [message for record in head.records for message in _messages_of(record)]
+        messages = [message for record in head.objects for message in _messages_of(record)]
         kinds = {str(block.get("type")) for message in messages for block in objects(message.get("content"))}
-        return (
-            Match(0.96, "toolRequest and toolResponse blocks") if kinds & {"toolRequest", "toolResponse"} else NO_MATCH
-        )
+        own = kinds & {"toolRequest", "toolResponse"}
+        return Match(0.96, "toolRequest and toolResponse blocks") if own else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session."""
-        log, about, begun = CallLog(), dict[str, Any](), ""
-        for element in document.records():
+        sessions: list[tuple[CallLog, JsonObject]] = []
+        for element in document.objects():
             messages, header = _messages_of(element.value), _is_header(element.value)
-            if begun and header and log.last_step():
-                yield _finished(log, about, begun, document)
-                log, about, begun = CallLog(), {}, ""
+            if not sessions or (header and sessions[-1][0].last_step()):
+                sessions.append((CallLog(element.place), {}))
+            log, about = sessions[-1]
             if header or not messages:
-                if not isinstance(element.value, dict):
-                    document.leave(element)
-                    continue
                 about |= element.value
-            begun = begun or element.place
             for message in messages:
                 _read(message, log)
-        if begun:
-            yield _finished(log, about, begun, document)
+        for log, about in sessions:
+            yield _finished(log, about, document)
 
 
-def _is_header(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and "working_dir" in value
-        and bool({"message_count", "conversation", "total_tokens", "description"} & value.keys())
-    )
+def _is_header(value: JsonObject) -> bool:
+    counted = {"message_count", "conversation", "total_tokens", "description"} & value.keys()
+    return "working_dir" in value and bool(counted)
 
 
-def _messages_of(value: Any) -> list[JsonObject]:
+def _messages_of(value: JsonObject) -> list[JsonObject]:
     """The messages of a session, those of an object around them, or the one that a line is."""
-    if not isinstance(value, dict):
-        return []
     inner = first_of(value, "conversation", "messages", "message")
     found = objects(inner) if isinstance(inner, list) else [object_in(inner) or value]
     return [message for message in found if "role" in message and isinstance(message.get("content"), list)]
 
 
-def _finished(log: CallLog, about: JsonObject, place: str, document: Document) -> Trajectory:
+def _finished(log: CallLog, about: JsonObject, document: Document) -> Trajectory:
+    log.identifier = text_of(about.get("id"))
     model = object_in(about, "model_config")
     log.model = text_of(first_of(model, "model_name", "model")) or log.model
     usage = usage_of(
         first_of(about, "accumulated_input_tokens", "input_tokens"),
         first_of(about, "accumulated_output_tokens", "output_tokens"),
     )
-    return log.trajectory(document, GooseReader.name, place, text_of(about.get("id")), usage=usage)
+    return log.trajectory(document, GooseReader.name, usage=usage)
 
 
 def _read(message: JsonObject, log: CallLog) -> None:

@@ -16,21 +16,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from replay.errors import FormatError, install_command
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, as_object, identifier_of, object_in, objects, paragraphs, text_of
-from replay.formats.record_builders import (
-    answer_of,
-    build_call,
-    labels_of,
-    of_server,
-    reported_in,
-    summed_usage,
-    tool_definitions,
-    with_mcp_server,
-    written_call,
-)
-from replay.formats.times import seconds_after, seconds_of
+from replay.formats.record_builders import answer_of, build_call, of_server, written_call
+from replay.formats.task_facts import labels_of, reported_in, tool_definitions, total_usage, usage_of
 from replay.json_values import MAX_DEPTH
 from replay.records import Answer, Call, JsonObject, ReportedResult, Task, TextAnswer, ToolResult, Trajectory, Usage
 
@@ -48,6 +38,7 @@ _INTERRUPTIONS = frozenset({"approval", "limit"})
 """Errors of a tool message that say that the call was stopped, not that it failed."""
 
 Times = dict[str, tuple[float | None, float | None]]
+"""When each call of a tool began and ended, by its id."""
 _NEWEST = 3
 _ATTACHMENT = "attachment://"
 _GRADES = {"C": True, "I": False}
@@ -76,13 +67,9 @@ class InspectReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a sample and epoch."""
         if looks_like_eval_archive(document.head):
-            header, samples = read_eval_archive(document)
-            _note_version(document, header)
-            for sample in samples:
-                place = f"samples/{sample.get('id')}_epoch_{sample.get('epoch')}.json"
-                yield _trajectory(sample, header, place, document)
+            yield from _from_archive(document)
             return
-        for element in document.matching(lambda record: "eval" in object_in(record)):
+        for element in document.objects(lambda record: "eval" in record):
             _note_version(document, element.value)
             for index, sample in enumerate(objects(element.value.get("samples"))):
                 yield _trajectory(sample, element.value, f"{element.place}.samples[{index}]", document)
@@ -104,16 +91,14 @@ def _trajectory(sample: JsonObject, header: JsonObject, place: str, document: Do
     start = next((moment for event in events if (moment := seconds_of(event.get("timestamp"))) is not None), None)
     began = text_of(sample.get("started_at")) or next((text_of(item.get("timestamp")) for item in events), None)
     offered = [tool for event in events if event.get("event") == "model" for tool in objects(event.get("tools"))]
-    log, times = CallLog(), _tool_times(events)
+    identifier = identifier_of(sample.get("id")) or place
+    log, times = CallLog(place, f"{identifier}_epoch_{sample.get('epoch', 1)}"), _tool_times(events)
     for number, message in enumerate(messages):
         _read(message, number, log, times, start)
-    identifier = identifier_of(sample.get("id")) or place
     log.model, log.started_at = text_of(specification.get("model")), began
     return log.trajectory(
         document,
         InspectReader.name,
-        place,
-        f"{identifier}_epoch_{sample.get('epoch', 1)}",
         task=Task(
             question=_question(messages) or _input(sample, attachments),
             type=text_of(specification.get("task")),
@@ -141,17 +126,14 @@ def resolved(value: Any, attachments: JsonObject, levels: int = 2 * MAX_DEPTH) -
 
 def _input(sample: JsonObject, attachments: JsonObject) -> str | None:
     value = resolved(sample.get("input"), attachments)
-    if isinstance(value, str):
-        return value or None
-    return _question(objects(value))
+    return text_of(value) or _question(objects(value))
 
 
 def _question(messages: list[JsonObject]) -> str | None:
     return paragraphs(_text(message.get("content")) for message in messages if message.get("role") == "user")
 
 
-def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float | None]]:
-    """When each call of a tool began and ended, by its id."""
+def _tool_times(events: list[JsonObject]) -> Times:
     return {
         str(event["id"]): (seconds_of(event.get("timestamp")), seconds_of(event.get("completed")))
         for event in events
@@ -160,9 +142,8 @@ def _tool_times(events: list[JsonObject]) -> dict[str, tuple[float | None, float
 
 
 def _usage(sample: JsonObject) -> Usage | None:
-    by_model = object_in(sample, "model_usage")
-    counts = [usage for usage in by_model.values() if isinstance(usage, dict)]
-    return summed_usage((usage.get("input_tokens"), usage.get("output_tokens")) for usage in counts)
+    counts = map(object_in, object_in(sample, "model_usage").values())
+    return total_usage(usage_of(usage.get("input_tokens"), usage.get("output_tokens")) for usage in counts)
 
 
 def _reported(sample: JsonObject) -> ReportedResult | None:
@@ -174,17 +155,15 @@ def _reported(sample: JsonObject) -> ReportedResult | None:
     error = as_object(sample.get("error"))
     if not scores and error is None:
         return None
-    values = [score.get("value") for score in scores.values()]
-    first = values[0] if len(values) == 1 else None
-    number = as_number(first)
     details: JsonObject = {name: score.get("value") for name, score in scores.items()}
+    only = next(iter(details.values())) if len(details) == 1 else None
     if error is not None:
         details["error"] = error.get("message")
-    return ReportedResult(passed=_GRADES.get(first) if isinstance(first, str) else None, score=number, details=details)
+    passed = _GRADES.get(only) if isinstance(only, str) else None
+    return ReportedResult(passed=passed, score=as_number(only), details=details)
 
 
 def _read(message: JsonObject, number: int, log: CallLog, times: Times, start: float | None) -> None:
-    """Take in one message of a sample: its calls are one step."""
     if message.get("role") == "tool":
         answer, kind = _answer(message)
         log.answer(identifier_of(message.get("tool_call_id")), answer, interrupted=kind in _INTERRUPTIONS)
@@ -212,7 +191,7 @@ def _call(written: JsonObject, times: Times, start: float | None) -> Call:
     if text_of(written.get("parse_error")):
         return _unparsed(written, fields)
     local = isinstance(name, str) and (name in _OWN_TOOLS or name.startswith("transfer_to_"))
-    return with_mcp_server(written_call(name, written.get("arguments"), local=local, **fields))
+    return written_call(name, written.get("arguments"), local=local, **fields)
 
 
 def _unparsed(written: JsonObject, fields: JsonObject) -> Call:
@@ -271,34 +250,28 @@ _FIRST_MEMBERS = (b"_journal/start.json", b"header.json", b"samples/", b"summari
 def looks_like_eval_archive(head: Head) -> bool:
     """Whether a file is a zip with the members of an Inspect log."""
     if head.members:
-        return "header.json" in head.members or "_journal/start.json" in head.members
+        return not {"header.json", "_journal/start.json"}.isdisjoint(head.members)
     return head.data[:4] == b"PK\x03\x04" and head.data[30:].startswith(_FIRST_MEMBERS)
 
 
-def read_eval_archive(document: Document) -> tuple[JsonObject, Iterator[JsonObject]]:
-    """The header of an `.eval` log, and its samples one after the other; one that is missing is noted.
+def _from_archive(document: Document) -> Iterator[Trajectory]:
+    """Those of an `.eval` log, one sample after the other; one that is missing is noted.
 
     Such a log is a zip whose members may be compressed in ways that Python's own zipfile does not open.
-
-    Raises:
-        FormatError: the package is not installed, or cannot read the log.
     """
     log = _inspect_package(document.path)
     with _on_disk(document) as path:
         header = _asked(document, log.read_eval_log, path, header_only=True).model_dump(mode="json")
-    return header, _samples(document, log)
-
-
-def _samples(document: Document, log: ModuleType) -> Iterator[JsonObject]:
-    with _on_disk(document) as path:
+        _note_version(document, header)
         for summary in _asked(document, log.read_eval_log_sample_summaries, path):
+            place = f"samples/{summary.id}_epoch_{summary.epoch}.json"
             chosen = {"id": summary.id, "epoch": summary.epoch, "resolve_attachments": True}
             try:
-                sample = _asked(document, log.read_eval_log_sample, path, **chosen)
+                sample = _asked(document, log.read_eval_log_sample, path, **chosen).model_dump(mode="json")
             except FormatError as error:
-                document.note(error.message, f"samples/{summary.id}_epoch_{summary.epoch}.json")
+                document.note(error.message, place)
                 continue
-            yield sample.model_dump(mode="json")
+            yield _trajectory(sample, header, place, document)
 
 
 def _asked(document: Document, question: Callable[..., Any], *arguments: Any, **choices: Any) -> Any:
@@ -314,11 +287,10 @@ def _inspect_package(path: str) -> ModuleType:
     try:
         import inspect_ai.log
     except ImportError:
+        install = f"install it with: {install_command('inspect')}"
+        convert = "or turn the log into JSON with: inspect log convert --to json"
         raise FormatError(
-            path,
-            "an Inspect .eval log, which the package inspect_ai reads; "
-            f"install it with: {install_command('inspect')}, "
-            "or turn the log into JSON with: inspect log convert --to json",
+            path, f"an Inspect .eval log, which the package inspect_ai reads; {install}, {convert}"
         ) from None
     module: ModuleType = inspect_ai.log
     return module

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from replay.formats import genai
+from replay.formats.call_log import iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     as_number,
@@ -21,18 +22,10 @@ from replay.formats.fields import (
     to_json,
 )
 from replay.formats.google_adk import ADK
-from replay.formats.record_builders import (
-    number_calls,
-    summed_usage,
-    tool_definitions,
-    tool_message,
-    usage_of,
-    with_mcp_server,
-    written_call,
-)
+from replay.formats.record_builders import number_calls, tool_message, written_call
 from replay.formats.spans import Span, Timed, attributes_of, calls_without_spans, is_final_answer, recorded, steps_of
-from replay.formats.times import iso_time, seconds_of
-from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory
+from replay.formats.task_facts import tool_definitions, total_usage, usage_of
+from replay.records import Call, JsonObject, ReportedResult, Source, Step, Task, Tool, Trajectory, Usage
 
 _BEEAI_EVENT = re.compile(r"(?P<tool>tool\..+)\.(?P<event>start|success|error|retry|finish)")
 
@@ -46,7 +39,7 @@ class LangfuseReader:
 
     def sniff(self, head: Head) -> Match:
         """A trace beside its observations, or around them."""
-        for record in (item for item in head.records if isinstance(item, dict)):
+        for record in head.objects:
             trace, observations = _opened_record(record)
             if _is_observation(next(iter(observations), {})):
                 return Match(0.97 if trace else 0.9, '"observations" of a Langfuse trace')
@@ -57,8 +50,8 @@ class LangfuseReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a trace; bare observations are grouped by the trace that they name."""
         bare: dict[str, list[JsonObject]] = {}
-        for element in document.records():
-            if isinstance(element.value, dict) and _is_observation(element.value):
+        for element in document.objects():
+            if _is_observation(element.value):
                 bare.setdefault(str(element.value.get("traceId")), []).append(element.value)
                 continue
             trace, observations = _opened_record(element.value)
@@ -71,8 +64,7 @@ class LangfuseReader:
             yield _trajectory({}, observations, identifier, f"trace {identifier}", document)
 
 
-def _opened_record(value: Any) -> tuple[JsonObject, list[JsonObject]]:
-    record = object_in(value)
+def _opened_record(record: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
     trace = as_object(record.get("trace"))
     if trace is None:
         trace = record if isinstance(record.get("observations"), list) else {}
@@ -84,11 +76,7 @@ def _is_observation(value: JsonObject) -> bool:
 
 
 def _trajectory(
-    trace: JsonObject,
-    observations: list[JsonObject],
-    identifier: str,
-    place: str,
-    document: Document,
+    trace: JsonObject, observations: list[JsonObject], identifier: str, place: str, document: Document
 ) -> Trajectory:
     ordered = sorted(observations, key=lambda item: seconds_of(item.get("startTime")) or 0.0)
     generations = [item for item in ordered if item.get("type") == "GENERATION"]
@@ -104,7 +92,7 @@ def _trajectory(
         source=Source(file=document.path, format=LangfuseReader.name, position=place),
         steps=number_calls(list(_without_final_answer(_steps(ordered, generations), generations, trace.get("output")))),
         final_reply=_as_text(trace.get("output")),
-        usage=summed_usage(map(_tokens, inner)),
+        usage=total_usage(map(_usage, inner)),
         tools=_tools(generations),
         reported=_reported(trace),
         started_at=iso_time(start),
@@ -121,23 +109,18 @@ def _as_text(value: Any) -> str | None:
     return value or None if isinstance(value, str) or value is None else to_json(value)
 
 
-def _tokens(generation: JsonObject) -> tuple[Any, Any]:
+def _usage(generation: JsonObject) -> Usage | None:
     usage = object_in(opened(first_of(generation, "usageDetails", "usage")))
-    return usage.get("input"), usage.get("output")
+    return usage_of(usage.get("input"), usage.get("output"))
 
 
 def _steps(ordered: list[JsonObject], generations: list[JsonObject]) -> list[Step]:
-    answers: dict[str, object] = {
-        str(message["tool_call_id"]): message
-        for item in ordered
-        for side in ("input", "output")
-        for message in tool_messages(item.get(side))
-    }
+    answers = answers_in(side for item in ordered for side in (item.get("input"), item.get("output")))
     tools = [item for item in ordered if item.get("type") == "TOOL"]
     tools = tools or [item for item in ordered if item.get("type") != "GENERATION" and _is_tool(item)]
     if not tools:
-        return calls_without_spans(((_written_calls(item), usage_of(*_tokens(item))) for item in generations), answers)
-    replies = [Timed(seconds_of(item.get("startTime")), None, None, usage_of(*_tokens(item))) for item in generations]
+        return calls_without_spans(((_written_calls(item), _usage(item)) for item in generations), answers)
+    replies = [Timed(seconds_of(item.get("startTime")), None, None, _usage(item)) for item in generations]
     calls = [
         Timed(seconds_of(item.get("startTime")), seconds_of(item.get("endTime")), _call(item))
         for item in _joined_events(tools)
@@ -189,23 +172,26 @@ def _joined_events(tools: list[JsonObject]) -> Iterator[JsonObject]:
     yield from begun.values()
 
 
-def tool_messages(side: Any) -> Iterator[JsonObject]:
-    """LangChain's ToolMessages in what went in or came out: one by itself, a list (of lists), or under `messages`."""
-    value = opened(side)
-    waiting = [value.get("messages", value) if isinstance(value, dict) else value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, list):
-            waiting += item
-        elif isinstance(item, dict) and (message := tool_message(item)) is not None:
-            yield message
+def answers_in(sides: Iterable[Any]) -> dict[str, object]:
+    """LangChain's ToolMessages by their call's id, in what went in and came out of runs: one by itself, a list (of
+    lists), or under `messages`.
+    """
+    answers: dict[str, object] = {}
+    for side in sides:
+        value = opened(side)
+        waiting = [value.get("messages", value) if isinstance(value, dict) else value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, list):
+                waiting += item
+            elif isinstance(item, dict) and (message := tool_message(item)) is not None:
+                answers[str(message["tool_call_id"])] = message
+    return answers
 
 
 def _span(observation: JsonObject) -> Span:
     """An observation as the span that it was made from: names and values as its attributes have them."""
     metadata = object_in(opened(observation.get("metadata")))
-    attributes = attributes_of(opened(metadata.get("attributes")))
-    failed = observation.get("level") == "ERROR"
     return Span(
         trace=str(observation.get("traceId") or ""),
         id=str(observation.get("id") or ""),
@@ -213,8 +199,8 @@ def _span(observation: JsonObject) -> Span:
         name=text_of(observation.get("name")) or "",
         start=seconds_of(observation.get("startTime")),
         end=seconds_of(observation.get("endTime")),
-        attributes=attributes,
-        failed=failed,
+        attributes=attributes_of(opened(metadata.get("attributes"))),
+        failed=observation.get("level") == "ERROR",
         message=text_of(observation.get("statusMessage")),
     )
 
@@ -228,7 +214,7 @@ def _call(observation: JsonObject) -> Call:
     failure = (span.message or "the observation has the level ERROR") if span.failed else None
     identifier = genai.call_id(span) or identifier_of((tool_message(came_back) or {}).get("tool_call_id"))
     call = written_call(name, arguments, id=identifier, answer=recorded(result, failure))
-    return with_mcp_server(call.model_copy(update={"local": name in ADK}))
+    return call.model_copy(update={"local": name in ADK})
 
 
 def _arguments(given: Any) -> Any:
@@ -241,11 +227,9 @@ def _arguments(given: Any) -> Any:
 
 
 def _written_calls(generation: JsonObject) -> list[JsonObject]:
-    names = generation.get("toolCallNames")
-    names = names if isinstance(names, list) else []
-    calls = generation.get("toolCalls")
-    written = [object_in(opened(call)) for call in calls] if isinstance(calls, list) else []
-    written = [{**call, "name": name} for call, name in zip(written, names, strict=False)]
+    names, calls = generation.get("toolCallNames"), generation.get("toolCalls")
+    pairs = zip(calls, names, strict=False) if isinstance(calls, list) and isinstance(names, list) else ()
+    written = [{**object_in(opened(call)), "name": name} for call, name in pairs]
     output = opened(generation.get("output"))
     messages = objects(output if isinstance(output, list) else [output])
     return written or [call for message in messages for call in calls_in(message)]
@@ -263,14 +247,14 @@ def calls_in(message: JsonObject) -> Iterator[JsonObject]:
 
 
 def _tools(generations: list[JsonObject]) -> tuple[Tool, ...]:
-    offered: dict[str, Tool] = {}
+    offered: list[Any] = []
     for item in generations:
         metadata = object_in(opened(item.get("metadata")))
         attributes = object_in(metadata, "attributes")
-        source = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
-        for tool in tool_definitions(source):
-            offered.setdefault(tool.name, tool)
-    return tuple(offered.values())
+        given = first_of(metadata, "tools") or first_of(attributes, "gen_ai.tool.definitions", "ai.prompt.tools")
+        source = opened(given)
+        offered += source if isinstance(source, list) else []
+    return tool_definitions(offered)
 
 
 def _reported(trace: JsonObject) -> ReportedResult | None:
@@ -281,6 +265,5 @@ def _reported(trace: JsonObject) -> ReportedResult | None:
     }
     if not scores:
         return None
-    values = list(scores.values())
-    only = values[0] if len(values) == 1 else None
+    only = next(iter(scores.values())) if len(scores) == 1 else None
     return ReportedResult(score=as_number(only), details=scores)

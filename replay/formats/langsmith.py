@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from replay.formats.call_log import iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import (
     first_of,
@@ -17,10 +17,10 @@ from replay.formats.fields import (
     text_of,
     to_json,
 )
-from replay.formats.langfuse import calls_in, tool_messages
-from replay.formats.record_builders import number_calls, tool_message, total_usage, usage_in, written_call
+from replay.formats.langfuse import answers_in, calls_in
+from replay.formats.record_builders import number_calls, tool_message, written_call
 from replay.formats.spans import Timed, calls_without_spans, recorded, steps_of
-from replay.formats.times import iso_time, seconds_of
+from replay.formats.task_facts import total_usage, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 RUN_TYPES = frozenset({"chain", "llm", "tool", "retriever", "prompt", "parser", "embedding"})
@@ -35,34 +35,24 @@ class LangSmithReader:
 
     def sniff(self, head: Head) -> Match:
         """A run type beside inputs and outputs."""
-        return Match(0.95, '"run_type" with "inputs"') if any(map(_runs_in, head.records)) else NO_MATCH
+        return Match(0.95, '"run_type" with "inputs"') if any(map(_runs_in, head.objects)) else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a trace: the runs of one root."""
         traces: dict[str, list[JsonObject]] = {}
-        for element in document.records():
-            runs = _runs_in(element.value)
-            if not runs:
-                document.leave(element)
-            for run in runs:
+        for element in document.objects(lambda record: bool(_runs_in(record))):
+            for run in _runs_in(element.value):
                 for each in _flat(run):
-                    root = (
-                        identifier_of(first_of(each, "trace_id")) or identifier_of(run.get("id")) or document.task_name
-                    )
+                    root = identifier_of(each.get("trace_id")) or identifier_of(run.get("id")) or document.task_name
                     traces.setdefault(root, []).append(each)
         for identifier, runs in traces.items():
             yield _trajectory(runs, identifier, document)
 
 
-def _runs_in(value: Any) -> list[JsonObject]:
+def _runs_in(value: JsonObject) -> list[JsonObject]:
     """A run by itself, or the runs under a key of an object."""
-    if not isinstance(value, dict):
-        return []
-    if _is_run(value):
-        return [value]
-    return next(
-        (runs for key in ("runs", "traces", "data") if (runs := [r for r in objects(value.get(key)) if _is_run(r)])), []
-    )
+    listed = ([value], *(objects(value.get(key)) for key in ("runs", "traces", "data")))
+    return next(filter(None, (list(filter(_is_run, runs)) for runs in listed)), [])
 
 
 def _is_run(value: JsonObject) -> bool:
@@ -99,12 +89,7 @@ def _start(run: JsonObject) -> float | None:
 
 def _steps(runs: list[JsonObject], replies: list[JsonObject]) -> list[Step]:
     tools = [run for run in runs if run.get("run_type") == "tool"]
-    answers: dict[str, object] = {
-        str(message["tool_call_id"]): message
-        for run in runs
-        for side in ("inputs", "outputs")
-        for message in tool_messages(run.get(side))
-    }
+    answers = answers_in(side for run in runs for side in (run.get("inputs"), run.get("outputs")))
     if not tools:
         written = ([call for message in _messages_out(run) for call in calls_in(message)] for run in replies)
         return calls_without_spans(zip(written, map(_usage, replies), strict=True), answers)
@@ -114,12 +99,9 @@ def _steps(runs: list[JsonObject], replies: list[JsonObject]) -> list[Step]:
 
 def _call(run: JsonObject) -> Call:
     inputs, outputs = opened_repr(run.get("inputs")), opened(run.get("outputs"))
-    if (
-        isinstance(inputs, dict)
-        and set(inputs) <= {"input", "tool_call_id"}
-        and isinstance(opened_repr(inputs.get("input")), dict)
-    ):
-        inputs = opened_repr(inputs["input"])
+    if isinstance(inputs, dict) and inputs.keys() <= {"input", "tool_call_id"}:
+        inner = opened_repr(inputs.get("input"))
+        inputs = inner if isinstance(inner, dict) else inputs
     result = outputs["output"] if isinstance(outputs, dict) and set(outputs) == {"output"} else outputs
     message = tool_message(result) or {}
     return written_call(
@@ -134,11 +116,8 @@ def _messages_out(run: JsonObject) -> list[JsonObject]:
     """The messages that a model replied with: LangChain's generations, or OpenAI's choices."""
     outputs = object_in(opened(run.get("outputs")))
     generations = outputs.get("generations")
-    flat = (
-        [each for group in generations for each in (group if isinstance(group, list) else [group])]
-        if isinstance(generations, list)
-        else []
-    )
+    groups = generations if isinstance(generations, list) else []
+    flat = [each for group in groups for each in (group if isinstance(group, list) else [group])]
     messages = [object_in(each, "message") or each for each in objects(flat) or objects(outputs.get("choices"))]
     return messages or objects(outputs.get("messages")) or [object_in(outputs, "output") or outputs]
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
-from replay.formats.fields import MISSING, to_json
+from replay.formats.fields import MISSING, objects, to_json
 from replay.formats.openai_chat import is_unparsed_call
-from replay.formats.record_builders import build_call, labels_of, number_calls, recorded_answer, reported_of, usage_in
+from replay.formats.record_builders import build_call, number_calls, recorded_answer
+from replay.formats.task_facts import labels_of, reported_of, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _RAN = frozenset({"steps", "dialogue", "final_reply"})
@@ -32,23 +33,19 @@ class M3BenchReader:
         """A record has steps, or (a broken one) at least an id and a question."""
         records = [record for record in head.elements if isinstance(record, dict)]
         steps = [record["steps"] for record in records if isinstance(record.get("steps"), list)]
-        if any(isinstance(step, dict) and "calls" in step for inner in steps for step in inner):
+        if any("calls" in step for inner in steps for step in objects(inner)):
             return Match(0.9, 'records with "steps" of "calls"')
         if [] in steps and any({"id", "question"} & record.keys() for record in records):
             return Match(0.7, 'records with "steps"')
-        told = any(
-            isinstance(record.get("question"), str) and "id" in record and _RAN & record.keys() for record in records
-        )
-        return Match(0.4, 'records with "id", "question" and a reply') if told else NO_MATCH
+        asked = [record for record in records if "id" in record and isinstance(record.get("question"), str)]
+        ran = any(_RAN & record.keys() for record in asked)
+        return Match(0.4, 'records with "id", "question" and a reply') if ran else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a record."""
         for element in document.elements():
-            if (
-                isinstance(element.value, dict)
-                and not {"steps", "question"} & element.value.keys()
-                and document.shape == "lines"
-            ):
+            foreign = isinstance(element.value, dict) and not {"steps", "question"} & element.value.keys()
+            if foreign and document.shape == "lines":
                 document.leave(element)
             else:
                 yield self._trajectory(element, document)
@@ -103,16 +100,12 @@ def _steps(record: JsonObject, path: str, place: str) -> list[Step]:
     rounds = record.get("dialogue")
     if not isinstance(rounds, list):
         reply = record.get("final_reply")  # it may be a call that the runner did not take for one
-        unparsed = isinstance(reply, str) and is_unparsed_call(reply)
-        return [*steps, *([_unreadable(reply)] if unparsed else [])]
-    merged: list[Step] = []
+        if isinstance(reply, str) and is_unparsed_call(reply):
+            steps.append(_unreadable(reply))
+        return steps
     waiting = iter(steps)
-    for entry in rounds:
-        illegal = _illegal_round(entry)
-        step = illegal or next(waiting, None)
-        if step is not None:
-            merged.append(step)
-    return [*merged, *waiting]
+    merged = [_illegal_round(entry) or next(waiting, None) for entry in rounds]
+    return [*filter(None, merged), *waiting]
 
 
 def _step(value: Any, path: str, place: str) -> Step:

@@ -8,14 +8,14 @@ The original writes `round_num` and `result`. Where agents are called as tools, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from replay.formats.call_log import CallLog, earliest, iso_time, seconds_after, seconds_of
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, as_object, first_of, identifier_of, object_in, objects, text_of
+from replay.formats.fields import as_object, first_of, identifier_of, object_in, objects, text_of
 from replay.formats.google_adk import ADK
-from replay.formats.record_builders import answer_of, error_answer, labels_of, number_calls, usage_of, written_call
-from replay.formats.times import earliest, iso_time, seconds_after, seconds_of
-from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Source, Step, Task, Trajectory
+from replay.formats.record_builders import answer_of, error_answer, written_call
+from replay.formats.task_facts import labels_of, usage_of
+from replay.records import Answer, Call, JsonObject, ParentCall, ReportedResult, Task, Trajectory
 
 _AGENT_SERVER = "adk_agent_tool"
 
@@ -41,7 +41,7 @@ class McpBenchReader:
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a task and model, and one for each agent that was called as a tool."""
-        for element in document.records():
+        for element in document.objects():
             found = list(_tasks(element.value, element.place))
             if not found:
                 document.leave(element)
@@ -53,75 +53,54 @@ class McpBenchReader:
                 yield from _task_trajectories(task, identifier, model_name, place, document)
 
 
-def _tasks(value: Any, place: str) -> Iterator[tuple[str | None, JsonObject, str]]:
+def _tasks(value: JsonObject, place: str) -> Iterator[tuple[str | None, JsonObject, str]]:
     """(model, task, place) of each task in a file."""
-    if not isinstance(value, dict):
-        return
     if "execution_results" in value:
         yield None, value, place
         return
     by_model = as_object(value.get("task_run_results"))
-    prefix = f"{place}.task_run_results" if by_model is not None else place
-    for model, tasks in (by_model if by_model is not None else value).items():
+    if by_model is not None:
+        place = f"{place}.task_run_results"
+    for model, tasks in (value if by_model is None else by_model).items():
         for index, task in enumerate(objects(tasks)):
             if by_model is not None or "execution_results" in task:
-                yield model, task, f"{prefix}.{model}[{index}]"
+                yield model, task, f"{place}.{model}[{index}]"
 
 
 def _task_trajectories(
     task: JsonObject, identifier: str, model: str, place: str, document: Document
 ) -> Iterator[Trajectory]:
     results = objects(task.get("execution_results"))
-    steps = number_calls(_steps(results, "round"))
-    usage = object_in(task, "token_usage")
-    yield Trajectory(
-        id=identifier,
-        model=model,
-        task=Task(
-            question=text_of(first_of(task, "task_description", "fuzzy_description", "description")),
-            id=identifier_of(task.get("task_id")),
-            labels=labels_of(task),
-        ),
-        source=Source(file=document.path, format=McpBenchReader.name, position=place),
-        steps=steps,
-        final_reply=text_of(first_of(task, "solution", "final_solution")),
+    log, usage = _log_of(results, "round", CallLog(place, identifier)), object_in(task, "token_usage")
+    log.model, log.final_reply = model, text_of(first_of(task, "solution", "final_solution"))
+    positions = [position for position, _ in log.calls()]
+    question = text_of(first_of(task, "task_description", "fuzzy_description", "description"))
+    yield log.trajectory(
+        document,
+        McpBenchReader.name,
+        task=Task(question=question, id=identifier_of(task.get("task_id")), labels=labels_of(task)),
         usage=usage_of(usage.get("prompt_tokens"), usage.get("completion_tokens")),
         reported=_reported(task),
-        started_at=iso_time(earliest(results)),
     )
-    ordered = [result for group in _rounds(results, "round") for result in group]
-    positions = [call.position for step in steps for call in step.calls]
-    for result, position in zip(ordered, positions, strict=True):
-        inner = objects(result.get("inner_tool_calls"))
-        if inner:
-            yield Trajectory(
-                id=f"{identifier}/{identifier_of(result.get('call_id')) or position}",
-                model=model,
-                task=Task(question=text_of(object_in(result, "parameters").get("request"))),
-                source=Source(file=document.path, format=McpBenchReader.name, position=f"{place} {position}"),
-                steps=number_calls(_steps(inner, "sub_round")),
-                parent=ParentCall(trajectory=identifier, call=position),
-                started_at=iso_time(earliest(inner)),
-            )
+    for result, position in zip(results, positions, strict=True):
+        if inner := objects(result.get("inner_tool_calls")):
+            name = f"{identifier}/{identifier_of(result.get('call_id')) or position}"
+            log = _log_of(inner, "sub_round", CallLog(f"{place} {position}", name))
+            log.model, log.parent = model, ParentCall(trajectory=identifier, call=position)
+            asked = Task(question=text_of(object_in(result, "parameters").get("request")))
+            yield log.trajectory(document, McpBenchReader.name, task=asked)
 
 
-def _rounds(results: list[JsonObject], key: str) -> list[list[JsonObject]]:
-    """The results of each round together, in the order of the file; one without a round is one of its own."""
-    rounds: list[list[JsonObject]] = []
-    last: Any = MISSING
+def _log_of(results: list[JsonObject], key: str, log: CallLog) -> CallLog:
+    """The results of each round are one step; one without a round is one of its own."""
+    start, last, step = earliest(results), None, 0
+    log.started_at = iso_time(start)
     for result in results:
         number = first_of(result, key, "round", "round_num")
-        if number is not None and number == last:
-            rounds[-1].append(result)
-        else:
-            rounds.append([result])
+        step += number is None or number != last
         last = number
-    return rounds
-
-
-def _steps(results: list[JsonObject], key: str) -> list[Step]:
-    start = earliest(results)
-    return [Step(calls=tuple(_call(result, start) for result in group)) for group in _rounds(results, key)]
+        log.add(_call(result, start), step)
+    return log
 
 
 def _call(result: JsonObject, start: float | None) -> Call:
@@ -167,9 +146,8 @@ def _reported(task: JsonObject) -> ReportedResult | None:
     status = text_of(task.get("status"))
     if evaluation is None and status is None:
         return None
-    figures = {
-        key: value
-        for key, value in (evaluation or {}).items()
-        if isinstance(value, int | float) and not key.endswith("timestamp")
-    }
-    return ReportedResult(details={**({"status": status} if status else {}), **figures})
+    details: JsonObject = {"status": status} if status else {}
+    for key, value in (evaluation or {}).items():
+        if isinstance(value, int | float) and not key.endswith("timestamp"):
+            details[key] = value
+    return ReportedResult(details=details)

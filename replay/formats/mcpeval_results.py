@@ -28,7 +28,7 @@ class McpEvalReader:
 
     def sniff(self, head: Head) -> Match:
         """A result has a conversation beside its calls and its success."""
-        first = next((item for item in head.elements if isinstance(item, dict)), {})
+        first = next(iter(objects(list(head.elements))), {})
         if "conversation" in first and "task_id" in first and ("tool_calls" in first or "success" in first):
             return Match(0.95, '"task_id" with "conversation" and "tool_calls"')
         if "task_id" in first and not first.keys().isdisjoint(_JUDGED):
@@ -39,7 +39,7 @@ class McpEvalReader:
         """One a result."""
         for element in document.elements():
             record = element.value
-            if not (isinstance(record, dict) and not record.keys().isdisjoint(("conversation", *_JUDGED))):
+            if not isinstance(record, dict) or record.keys().isdisjoint(("conversation", *_JUDGED)):
                 document.leave(element)
                 continue
             messages = [message for message in objects(record.get("conversation")) if text_of(message.get("role"))]
@@ -61,15 +61,14 @@ class McpEvalReader:
 def _reported(record: JsonObject) -> ReportedResult | None:
     """Whether the task was done, and what the judge gave it."""
     success = first_of(record, "success", "original_success")
-    figures = {name: record[name] for name in _JUDGED if isinstance(record.get(name), dict | float | int)}
-    if not isinstance(success, bool) and not figures:
-        return None
-    return ReportedResult(passed=success if isinstance(success, bool) else None, details=figures or None)
+    passed = success if isinstance(success, bool) else None
+    details = {name: record[name] for name in _JUDGED if isinstance(record.get(name), dict | float | int)}
+    return None if passed is None and not details else ReportedResult(passed=passed, details=details or None)
 
 
 def _steps_without_conversation(record: JsonObject) -> list[Step]:
     """A task that broke off before it was written down may still have its calls."""
-    calls = [
-        written_call(call.get("tool_name"), call.get("tool_parameters")) for call in objects(record.get("tool_calls"))
+    return [
+        Step(calls=(written_call(call.get("tool_name"), call.get("tool_parameters")),))
+        for call in objects(record.get("tool_calls"))
     ]
-    return [Step(calls=(call,)) for call in calls]

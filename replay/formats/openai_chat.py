@@ -14,16 +14,8 @@ from replay.errors import FormatError
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import MISSING, first_of, joined_text, objects, opened, paragraphs, text_of, to_json
-from replay.formats.record_builders import (
-    json_text_call,
-    labels_of,
-    number_calls,
-    recorded_answer,
-    reported_of,
-    run_beside,
-    total_usage,
-    usage_in,
-)
+from replay.formats.record_builders import json_text_call, number_calls, recorded_answer
+from replay.formats.task_facts import labels_of, reported_of, run_beside, total_usage, usage_in
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory, Usage
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -80,7 +72,7 @@ class OpenAIChatReader:
             model=_model(record) or document.model_beside(place),
             task=Task(
                 question=user_text(messages),
-                type=_string(record.get("type")),
+                type=kind if isinstance(kind := record.get("type"), str) else None,
                 images=_images(messages),
                 labels=labels_of(record),
             ),
@@ -93,8 +85,7 @@ class OpenAIChatReader:
 
 
 def _is_message(value: Any) -> bool:
-    role = value.get("role") if isinstance(value, dict) else None
-    return isinstance(role, str) and role in ROLES
+    return text_of(_role(value)) in ROLES
 
 
 def _holds_messages(value: Any) -> bool:
@@ -120,7 +111,7 @@ def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list
     """The steps of a conversation with their answers, and the last thing the model said without a call."""
     steps: list[Step] = []
     reply: str | None = None
-    answers = _Answers(messages)
+    waiting = [(index, each) for index, each in enumerate(messages) if _role(each) in ("tool", "function")]
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             raise FormatError(
@@ -131,16 +122,32 @@ def conversation_steps(messages: list[Any], path: str, place: str) -> tuple[list
         text = _content_text(message.get("content"))
         written = _written_calls(message)
         if written:
-            calls = tuple(_call(call, answers.take(index, call, number)) for number, call in enumerate(written))
-            steps.append(Step(calls=calls, text=text, usage=_usage(message)))
-            reply = None
+            answers = [_take_answer(waiting, call, index, number) for number, call in enumerate(written)]
+            calls = tuple(map(_call, written, answers))
         elif text is not None and is_unparsed_call(text):
-            call = Call(position="", unreadable="call", raw=text)
-            steps.append(Step(calls=(call,), usage=_usage(message)))
-            reply = None
+            calls, text = (Call(position="", unreadable="call", raw=text),), None
         else:
-            reply = text if text else reply
+            reply = text or reply
+            continue
+        steps.append(Step(calls=calls, text=text, usage=_usage(message)))
+        reply = None
     return steps, reply
+
+
+def _take_answer(waiting: list[tuple[int, JsonObject]], call: JsonObject, asked_at: int, number: int) -> Any:
+    """The content of the first tool message behind a call with its id, or of the message in its place where one of them
+    has no id; it waits no more.
+    """
+    identifier = call.get("id")
+    for entry in waiting:
+        index, message = entry
+        answered = message.get("tool_call_id")
+        own = answered == identifier if identifier and answered else index == asked_at + 1 + number
+        if index > asked_at and own:
+            waiting.remove(entry)
+            content = message.get("content")
+            return "" if content is None else content
+    return None
 
 
 def _usage(message: JsonObject) -> Usage | None:
@@ -168,33 +175,9 @@ def _call(written: JsonObject, answer: Any) -> Call:
     function = written.get("function", MISSING)
     if not isinstance(function, dict):
         function = written if function is MISSING and "name" in written else {"name": function}
-    identifier = _string(written.get("id"))
-    name, arguments = function.get("name", MISSING), function.get("arguments", "")
+    name, arguments, identifier = function.get("name", MISSING), function.get("arguments", ""), written.get("id")
+    identifier = identifier if isinstance(identifier, str) else None
     return json_text_call(name, arguments, id=identifier, answer=recorded_answer(answer))
-
-
-class _Answers:
-    """The tool messages of a conversation, given out to the calls that they answer."""
-
-    def __init__(self, messages: list[Any]) -> None:
-        self._waiting = [
-            (index, message)
-            for index, message in enumerate(messages)
-            if isinstance(message, dict) and message.get("role") in ("tool", "function")
-        ]
-
-    def take(self, asked_at: int, call: JsonObject, number: int) -> Any:
-        """The content of the first tool message after `asked_at` with the call's id; by order where ids are missing."""
-        identifier = call.get("id")
-        for place, (index, message) in enumerate(self._waiting):
-            if index <= asked_at:
-                continue
-            answered = message.get("tool_call_id")
-            if (answered == identifier) if identifier and answered else index == asked_at + 1 + number:
-                del self._waiting[place]
-                content = message.get("content")
-                return "" if content is None else content
-        return None
 
 
 def _content_text(content: Any) -> str | None:
@@ -207,18 +190,15 @@ def user_text(messages: list[Any]) -> str | None:
 
 
 def _images(messages: list[Any]) -> tuple[str, ...]:
-    urls = (
-        (part.get("image_url") or {}).get("url") if isinstance(part.get("image_url"), dict) else part.get("image_url")
+    shown = (
+        part.get("image_url")
         for message in messages
         if _role(message) == "user"
         for part in objects(message.get("content"))
     )
+    urls = (image.get("url") if isinstance(image, dict) else image for image in shown)
     return tuple(url for url in urls if isinstance(url, str) and not url.startswith("data:"))
 
 
 def _role(message: Any) -> Any:
     return message.get("role") if isinstance(message, dict) else None
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

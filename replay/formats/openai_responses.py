@@ -8,18 +8,9 @@ from typing import Any
 from replay.formats.api_envelopes import without_envelope
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, joined_text, objects, opened, text_of
-from replay.formats.record_builders import (
-    json_text_call,
-    of_server,
-    recorded_answer,
-    reported_of,
-    result_with_flag,
-    run_beside,
-    text_call,
-    tool_definitions,
-    usage_in,
-)
+from replay.formats.fields import as_object, first_of, joined_text, objects, opened, text_of
+from replay.formats.record_builders import json_text_call, of_server, recorded_answer, result_with_flag, text_call
+from replay.formats.task_facts import reported_of, run_beside, tool_definitions, usage_in
 from replay.records import Answer, JsonObject, ToolResult, Trajectory
 
 CALL_TYPES = frozenset({"function_call", "function_call_output", "mcp_call", "custom_tool_call", "mcp_list_tools"})
@@ -49,13 +40,13 @@ class OpenAIResponsesReader:
         first = _final(without_envelope(head.first))
         if _is_body(first):
             return Match(0.95, '"object": "response"' if first.get("object") == "response" else '"input" of items')
-        items = [record for record in head.records if isinstance(record, dict) and "payload" not in record]
+        items = [record for record in head.objects if "payload" not in record]
         kinds = {str(item.get("type")) for item in items}
         if kinds & CALL_TYPES:
             return Match(0.95, f"items of the type {min(kinds & CALL_TYPES)}")
         if kinds & ITEM_TYPES:
             return Match(0.7, f"items of the type {min(kinds & ITEM_TYPES)}")
-        texts = {str(part.get("type")) for item in objects(list(head.records)) for part in objects(item.get("content"))}
+        texts = {str(part.get("type")) for item in head.objects for part in objects(item.get("content"))}
         return Match(0.6, "messages of output_text parts") if texts & {"output_text", "input_text"} else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
@@ -64,10 +55,10 @@ class OpenAIResponsesReader:
         for element in document.records():
             value = _final(without_envelope(element.value))
             if _is_body(value):
-                identifier = value.get("id")
-                name = identifier if isinstance(identifier, str) else document.task_name
-                if element.place.startswith("line ") and not isinstance(identifier, str):
-                    name = f"{name}_{element.place.removeprefix('line ')}"
+                name = value.get("id")
+                if not isinstance(name, str):
+                    lines = element.place.startswith("line ")
+                    name = document.task_name + (f"_{element.place.removeprefix('line ')}" if lines else "")
                 yield _trajectory(value, name, element.place, document)
             elif isinstance(value, dict) and (isinstance(value.get("type"), str) or isinstance(value.get("role"), str)):
                 if not str(value.get("type")).startswith("response."):
@@ -98,7 +89,7 @@ def _is_body(value: Any) -> bool:
 
 
 def _trajectory(body: JsonObject, identifier: str, place: str, document: Document) -> Trajectory:
-    log, tools = CallLog(), tool_definitions(body.get("tools"))
+    log, tools = CallLog(place, identifier), tool_definitions(body.get("tools"))
     items = [*objects(body.get("input")), *objects(body.get("output"))]
     approved = [item.get("approval_request_id") for item in items]
     for item in items:
@@ -113,8 +104,8 @@ def _trajectory(body: JsonObject, identifier: str, place: str, document: Documen
         else:
             _read_call(item, log)
     log.model, usage = text_of(body.get("model")), usage_in(body.get("usage"))
-    more: Any = {"usage": usage, "tools": tools, "reported": reported_of(body)}
-    return log.trajectory(document, OpenAIResponsesReader.name, place, identifier, **more)
+    reported = reported_of(body)
+    return log.trajectory(document, OpenAIResponsesReader.name, usage=usage, tools=tools, reported=reported)
 
 
 def _read_call(item: JsonObject, log: CallLog) -> None:
@@ -145,8 +136,8 @@ def _read_own_tool(item: JsonObject, kind: str, log: CallLog) -> None:
     if kind.endswith("_output"):
         log.answer(identifier, recorded_answer(item.get("output")))
         return
-    fields = ("action", "operation", "queries", "code")
-    given: Any = next((item[key] for key in fields if item.get(key) is not None), {})
+    given = first_of(item, "action", "operation", "queries", "code")
+    given = {} if given is None else given
     arguments = given if isinstance(given, dict) else {"code" if kind.startswith("code") else "queries": given}
     log.add(json_text_call(kind.removesuffix("_call"), arguments, id=identifier, local=True))
     output = item.get("outputs", item.get("results"))
@@ -171,7 +162,5 @@ def unwrapped(output: Any) -> Answer | None:
 
 
 def _error_text(error: Any) -> Any:
-    if isinstance(error, dict):
-        content = error.get("content", error.get("message"))
-        return content if content is not None else error
-    return error
+    content = error.get("content", error.get("message")) if isinstance(error, dict) else None
+    return error if content is None else content

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
+from replay.formats.fields import MISSING, as_number, as_object, object_in, objects, text_of
 from replay.formats.record_builders import build_call, of_server, result_with_flag
-from replay.formats.times import iso_time
 from replay.records import Call, JsonObject, ParentCall, Trajectory
 
 EVENT_TYPES = frozenset({"step_start", "tool_use", "text", "reasoning", "step_finish", "error"})
@@ -31,74 +30,69 @@ class OpenCodeReader:
 
     def sniff(self, head: Head) -> Match:
         """Events with a part and a session, or an export."""
-        if any(_is_event(record) for record in head.records):
+        if any(map(_is_event, head.objects)):
             return Match(0.95, 'events with "sessionID" and "part"')
         return Match(0.95, '"info" and "messages" with "parts"') if _is_export(head.first) else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a session."""
         sessions: dict[str, _Session] = {}
-        for element in document.records():
+        for element in document.objects(lambda value: _is_export(value) or _is_event(value)):
             value = element.value
             if _is_export(value):
-                session = _Session(element.place)
-                session.read_export(value)
-                yield session.trajectory(str(value["info"].get("id") or document.task_name), document)
-            elif _is_event(value):
-                sessions.setdefault(str(value.get("sessionID")), _Session(element.place)).read_event(value)
+                yield _of_export(value, element.place).trajectory(document, self.name)
             else:
-                document.leave(element)
-        for identifier, session in sessions.items():
-            yield session.trajectory(identifier, document)
+                identifier = str(value.get("sessionID"))
+                sessions.setdefault(identifier, _Session(element.place, identifier)).read_event(value)
+        for session in sessions.values():
+            yield session.trajectory(document, self.name)
 
 
-class _Session:
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self._log = CallLog()
-        self._started: float | None = None
-        self._parent: str | None = None
+class _Session(CallLog):
+    def __init__(self, place: str, identifier: str | None) -> None:
+        super().__init__(place, identifier)
+        self._began: float | None = None
+
+    def begin(self, milliseconds: Any) -> None:
+        """Note when it began, in milliseconds since 1970, unless that is known."""
+        if self._began is None:
+            self._began = _seconds(milliseconds)
+            self.started_at = iso_time(self._began)
 
     def read_event(self, event: JsonObject) -> None:
-        """Take in one event."""
-        if self._started is None:
-            self._started = _seconds(event.get("timestamp"))
-        part = event.get("part")
-        if isinstance(part, dict):
-            self._read_part(part, str(part.get("messageID")), None)
+        self.begin(event.get("timestamp"))
+        part = object_in(event, "part")
+        self.read_part(part, str(part.get("messageID")), None)
 
-    def read_export(self, export: JsonObject) -> None:
-        """Take in a whole session."""
-        info = export["info"]
-        self._parent = text_of(info.get("parentID"))
-        created = info["time"].get("created") if isinstance(info.get("time"), dict) else None
-        self._started = _seconds(created)
-        for number, message in enumerate(export["messages"]):
-            about = message.get("info") if isinstance(message, dict) else None
-            if not isinstance(about, dict):
-                continue
-            model = text_of(about.get("modelID"))
-            self._log.model = self._log.model or model
-            for part in objects(message.get("parts")):
-                if about.get("role") == "user":
-                    self._log.ask(text_of(part.get("text")))
-                else:
-                    self._read_part(part, ("message", number), model)
-
-    def _read_part(self, part: JsonObject, step: Any, model: str | None) -> None:
+    def read_part(self, part: JsonObject, step: Any, model: str | None) -> None:
         kind = part.get("type")
         if kind == "tool":
-            self._log.add(_call(part, self._started), step, model=model)
-        elif kind == "text" and isinstance(part.get("text"), str):
-            self._log.say(part["text"])
-        elif kind == "step-finish" and isinstance(part.get("tokens"), dict):
-            self._log.count_tokens(part["tokens"].get("input"), part["tokens"].get("output"), behind=True)
+            self.add(_call(part, self._began), step, model=model)
+        elif kind == "text":
+            self.say(text_of(part.get("text")))
+        elif kind == "step-finish":
+            tokens = object_in(part, "tokens")
+            self.count_tokens(tokens.get("input"), tokens.get("output"), behind=True)
 
-    def trajectory(self, identifier: str, document: Document) -> Trajectory:
-        """What was read."""
-        parent = ParentCall(trajectory=self._parent) if self._parent else None
-        self._log.started_at = iso_time(self._started)
-        return self._log.trajectory(document, OpenCodeReader.name, self._place, identifier, parent=parent)
+
+def _of_export(export: JsonObject, place: str) -> _Session:
+    info = export["info"]
+    session = _Session(place, str(info.get("id") or "") or None)
+    session.begin(object_in(info, "time").get("created"))
+    if parent := text_of(info.get("parentID")):
+        session.parent = ParentCall(trajectory=parent)
+    for number, message in enumerate(objects(export["messages"])):
+        about = as_object(message.get("info"))
+        if about is None:
+            continue
+        model = text_of(about.get("modelID"))
+        session.model = session.model or model
+        for part in objects(message.get("parts")):
+            if about.get("role") == "user":
+                session.ask(text_of(part.get("text")))
+            else:
+                session.read_part(part, ("message", number), model)
+    return session
 
 
 def _seconds(milliseconds: Any) -> float | None:
@@ -106,22 +100,16 @@ def _seconds(milliseconds: Any) -> float | None:
     return None if number is None else number / 1000
 
 
-def _is_event(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("type"), str)
-        and value["type"] in EVENT_TYPES
-        and "sessionID" in value
-        and (isinstance(value.get("part"), dict) or value["type"] == "error")
-    )
+def _is_event(value: JsonObject) -> bool:
+    kind = text_of(value.get("type"))
+    return kind in EVENT_TYPES and "sessionID" in value and (isinstance(value.get("part"), dict) or kind == "error")
 
 
-def _is_export(value: Any) -> bool:
-    if not (
-        isinstance(value, dict) and isinstance(value.get("info"), dict) and isinstance(value.get("messages"), list)
-    ):
+def _is_export(value: JsonObject) -> bool:
+    messages = value.get("messages")
+    if not isinstance(value.get("info"), dict) or not isinstance(messages, list):
         return False
-    return not value["messages"] or any(isinstance(m, dict) and "info" in m and "parts" in m for m in value["messages"])
+    return not messages or any("info" in message and "parts" in message for message in objects(messages))
 
 
 def _call(part: JsonObject, session_start: float | None) -> Call:
@@ -135,10 +123,8 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
         answer = result_with_flag(state.get("error", state.get("output")), is_error=True)
     time = object_in(state, "time")
     begin, end = _seconds(time.get("start")), _seconds(time.get("end"))
-    fields = {}
-    if isinstance(name, str) and name not in BUILT_IN:
-        server, _, tool = name.partition("_")
-        fields = of_server(server, tool)
+    local = isinstance(name, str) and name in BUILT_IN
+    server, _, tool = (text_of(name) or "").partition("_")
     aborted = status == "error" and str(state.get("error")).startswith(("Tool execution aborted", "The user rejected"))
     return build_call(
         name,
@@ -147,7 +133,7 @@ def _call(part: JsonObject, session_start: float | None) -> Call:
         answer=answer,
         started=begin - session_start if begin and session_start and begin >= session_start else None,
         seconds=end - begin if begin and end and end >= begin else None,
-        local=isinstance(name, str) and name in BUILT_IN,
+        local=local,
         interrupted=aborted,
-        **fields,
+        **({} if local else of_server(server, tool)),
     )

@@ -10,20 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from replay.formats.call_log import CallLog
-from replay.formats.document import NO_MATCH, Document, Head, Match
+from replay.formats.call_log import CallLog, seconds_between
+from replay.formats.document import NO_MATCH, Document, Element, Head, Match
 from replay.formats.fields import first_of, identifier_of, joined_text, object_in, objects, text_of
-from replay.formats.record_builders import (
-    answer_of,
-    error_answer,
-    function_call,
-    json_text_call,
-    result_with_flag,
-    tool_definitions,
-    total_usage,
-    usage_in,
-)
-from replay.formats.times import seconds_between
+from replay.formats.record_builders import answer_of, error_answer, function_call, json_text_call, result_with_flag
+from replay.formats.task_facts import tool_definitions, total_usage, usage_in
 from replay.records import Answer, Call, JsonObject, ReportedResult, Tool, Trajectory, Usage
 
 _NO_CALLS = frozenset(
@@ -44,49 +35,42 @@ class OpenHandsReader:
 
     def sniff(self, head: Head) -> Match:
         """Events of either version, at the top or in a history."""
-        events = [event for record in head.records for event in (_history(record) or [record]) if _is_event(event)]
+        events = [event for record in head.objects for event in (_history(record) or [record]) if _is_event(event)]
         if any(text_of(event.get("kind")) in _KINDS for event in events):
             return Match(0.96, 'events of the "kind" ActionEvent or ObservationEvent')
         return Match(0.94, 'events with "source" and "action" or "observation"') if events else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One an instance of a benchmark; bare events are one."""
-        bare = _Events()
-        first: str | None = None
-        for element in document.records():
-            history = _history(element.value)
-            if history:
-                events = _Events()
-                for event in history:
-                    events.read(event)
-                yield _of_instance(element.value, events, element.place, document)
-            elif _is_event(element.value) or (first is not None and isinstance(element.value, dict)):
-                first = first or element.place
+        bare: _Events | None = None
+        for element in document.objects():
+            if history := _history(element.value):
+                yield _of_instance(element, history, document)
+            elif bare is not None or _is_event(element.value):
+                bare = bare or _Events(element.place)
                 bare.read(element.value)
             else:
                 document.leave(element)
-        if first is not None:
+        if bare is not None:
             folder = Path(document.path)
-            usage, identifier = bare.usage, None
             if folder.name == "events":  # in files of their own, beside the state of the conversation
-                state, identifier = document.beside("base_state.json"), folder.parent.name
-                bare.log.model = bare.log.model or text_of(object_in(state, "agent", "llm").get("model"))
+                state, bare.identifier = document.beside("base_state.json"), folder.parent.name
+                bare.model = bare.model or text_of(object_in(state, "agent", "llm").get("model"))
                 counts = object_in(state, "stats", "usage_to_metrics").values()
-                usage = usage or total_usage(usage_in(object_in(each, "accumulated_token_usage")) for each in counts)
-            yield bare.log.trajectory(document, self.name, first, identifier, usage=usage, tools=bare.tools)
+                told = (usage_in(object_in(each, "accumulated_token_usage")) for each in counts)
+                bare.usage = bare.usage or total_usage(told)
+            yield bare.trajectory(document, self.name, usage=bare.usage, tools=bare.tools)
 
 
-def _history(record: Any) -> list[JsonObject]:
+def _history(record: JsonObject) -> list[JsonObject]:
     """The events of an instance; early versions kept pairs of an action and its observation."""
-    history = record.get("history", record.get("trajectory")) if isinstance(record, dict) else None
+    history = record.get("history", record.get("trajectory"))
     items = history if isinstance(history, list) else []
-    flat = [event for item in items for event in (item if isinstance(item, list) else [item])]
-    return objects(flat) if any(map(_is_event, flat)) else []
+    flat = objects([event for item in items for event in (item if isinstance(item, list) else [item])])
+    return flat if any(map(_is_event, flat)) else []
 
 
-def _is_event(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
+def _is_event(value: JsonObject) -> bool:
     if text_of(value.get("kind")) in _KINDS:
         return bool({"tool_name", "tool_call_id"} & value.keys())
     if str(value.get("kind")).endswith("Event"):
@@ -95,26 +79,20 @@ def _is_event(value: Any) -> bool:
     return told and "source" in value and ("args" in value or "content" in value)
 
 
-def _of_instance(record: JsonObject, events: _Events, place: str, document: Document) -> Trajectory:
-    config = object_in(record, "metadata", "llm_config")
-    log, report = events.log, object_in(record, "report")
-    log.model = log.model or text_of(config.get("model"))
-    passed = report.get("resolved")
-    return log.trajectory(
-        document,
-        OpenHandsReader.name,
-        place,
-        identifier_of(record.get("instance_id")),
-        usage=events.usage,
-        reported=ReportedResult(passed=passed) if isinstance(passed, bool) else None,
-    )
+def _of_instance(element: Element, history: list[JsonObject], document: Document) -> Trajectory:
+    record = element.value
+    events = _Events(element.place, identifier_of(record.get("instance_id")))
+    for event in history:
+        events.read(event)
+    events.model = events.model or text_of(object_in(record, "metadata", "llm_config").get("model"))
+    passed = object_in(record, "report").get("resolved")
+    reported = ReportedResult(passed=passed) if isinstance(passed, bool) else None
+    return events.trajectory(document, OpenHandsReader.name, usage=events.usage, reported=reported)
 
 
-class _Events:
-    """The events of one trajectory, put into a log."""
-
-    def __init__(self) -> None:
-        self.log = CallLog()
+class _Events(CallLog):
+    def __init__(self, place: str, identifier: str | None = None) -> None:
+        super().__init__(place, identifier)
         self.usage: Usage | None = None
         self.tools: tuple[Tool, ...] = ()
         self._calls: dict[str | None, str] = {}
@@ -122,8 +100,7 @@ class _Events:
         self._last: str | None = None
 
     def read(self, event: JsonObject) -> None:
-        """Take in one event."""
-        self.log.started_at = self.log.started_at or text_of(event.get("timestamp"))
+        self.started_at = self.started_at or text_of(event.get("timestamp"))
         metrics = object_in(event, "llm_metrics")
         self.usage = usage_in(metrics.get("accumulated_token_usage")) or self.usage
         if event.get("kind") == "SystemPromptEvent":
@@ -137,7 +114,7 @@ class _Events:
         ):
             about = object_in(event, "tool_call_metadata")
             response = object_in(about, "model_response")
-            self.log.model = self.log.model or text_of(response.get("model"))
+            self.model = self.model or text_of(response.get("model"))
             self._add(event, about.get("tool_call_id"), response.get("id"), _call_of_action(event, about, response))
         elif isinstance(event.get("observation"), str):
             about = object_in(event, "tool_call_metadata")
@@ -147,26 +124,24 @@ class _Events:
 
     def _add(self, event: JsonObject, given: Any, reply: Any, call: Call) -> None:
         thought = first_of(event, "thought") or object_in(event, "args").get("thought")
-        self.log.say(joined_text(thought))
+        self.say(joined_text(thought))
         identifier = text_of(given) or f"event {event.get('id', len(self._calls))}"
         self._calls[identifier_of(event.get("id"))] = self._last = identifier
-        started = seconds_between(self.log.started_at, event.get("timestamp"))
-        self.log.add(
-            call.model_copy(update={"id": identifier, "started": started}), text_of(reply), model=self.log.model
-        )
+        started = seconds_between(self.started_at, event.get("timestamp"))
+        self.add(call.model_copy(update={"id": identifier, "started": started}), text_of(reply), model=self.model)
 
     def _answer(self, event: JsonObject, given: Any, cause: Any, answer: Answer | None) -> None:
         identifier = text_of(given) or (self._last if cause is None else self._calls.get(identifier_of(cause)))
         if identifier is not None:
-            self.log.answer(identifier, answer, interrupted=event.get("kind") == "UserRejectObservation")
+            self.answer(identifier, answer, interrupted=event.get("kind") == "UserRejectObservation")
 
     def _read_message(self, event: JsonObject) -> None:
         message = object_in(event, "llm_message") or object_in(event, "args")
         text = joined_text(message.get("content"))
         if event.get("source") == "user":
-            self.log.ask(text)
+            self.ask(text)
         elif event.get("source") == "agent" and event.get("action") in (None, "message"):
-            self.log.say(text)
+            self.say(text)
 
 
 def _written_call(event: JsonObject) -> Call:

@@ -8,20 +8,11 @@ from typing import Any
 
 from replay.errors import FormatError
 from replay.formats import genai
+from replay.formats.call_log import iso_time
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import as_object, identifier_of, opened, text_of, to_json
+from replay.formats.fields import as_object, identifier_of, objects, opened, text_of, to_json
 from replay.formats.google_adk import ADK
-from replay.formats.record_builders import TASK_ATTRIBUTE as TASK
-from replay.formats.record_builders import (
-    answer_of,
-    details_in_attributes,
-    number_calls,
-    reported_in,
-    total_usage,
-    with_details,
-    with_mcp_server,
-    written_call,
-)
+from replay.formats.record_builders import answer_of, number_calls, of_server, written_call
 from replay.formats.spans import (
     RESOURCE_KEYS,
     Span,
@@ -34,7 +25,8 @@ from replay.formats.spans import (
     spans_of,
     steps_of,
 )
-from replay.formats.times import iso_time
+from replay.formats.task_facts import TASK_ATTRIBUTE as TASK
+from replay.formats.task_facts import details_in_attributes, reported_in, total_usage, with_details
 from replay.records import Call, JsonObject, Source, Step, Task, Trajectory
 
 _EMPTY: tuple[Any, ...] = (None, "", {})
@@ -53,11 +45,10 @@ class OtelReader:
 
     def sniff(self, head: Head) -> Match:
         """Spans, and one of them that speaks of a model, an agent or a tool; it may stand behind the head."""
-        spans = [span for record in head.records for span in spans_of(record)]
-        if any(genai.is_genai(span) for span in spans):
+        spans = [span for record in head.objects for span in spans_of(record)]
+        if any(map(genai.is_genai, spans)):
             return Match(0.95, "spans with gen_ai attributes")
-        shaped = any(isinstance(record, dict) and _has_span_keys(record) for record in head.records)
-        if not (spans or shaped):
+        if not (spans or any(map(_has_span_keys, head.objects))):
             return NO_MATCH
         mentioned = b"gen_ai." in head.data or b"openinference.span.kind" in head.data
         return Match(0.9 if mentioned else 0.6, "spans of OpenTelemetry")
@@ -66,9 +57,9 @@ class OtelReader:
         """One a trace that has anything to do with a model."""
         traces: dict[str, list[Span]] = {}
         logged: dict[str, list[tuple[str, JsonObject]]] = {}
-        for element in document.records():
+        for element in document.objects():
             spans, events = list(spans_of(element.value)), list(log_events_of(element.value))
-            if not (spans or events or (isinstance(element.value, dict) and _has_span_keys(element.value))):
+            if not (spans or events or _has_span_keys(element.value)):
                 document.leave(element)
             for span in spans:
                 traces.setdefault(span.trace, []).append(span)
@@ -84,16 +75,12 @@ class OtelReader:
             yield _Trace(whole).trajectory(trace or document.task_name, document)
 
 
-def _has_span_keys(record: dict[str, Any]) -> bool:
-    if any(isinstance(record.get(key), list) for key in RESOURCE_KEYS):
-        return True
-    data = record.get("data")
-    return isinstance(data, list) and any(isinstance(item, dict) and "traceID" in item for item in data)
+def _has_span_keys(record: JsonObject) -> bool:
+    listed = any(isinstance(record.get(key), list) for key in RESOURCE_KEYS)
+    return listed or any("traceID" in item for item in objects(record.get("data")))
 
 
 class _Trace:
-    """The spans of one trace."""
-
     def __init__(self, spans: list[Span]) -> None:
         self._by_id = {span.id: span for span in spans}
         ordered = sorted(spans, key=lambda span: (span.start is None, span.start or 0.0))
@@ -135,17 +122,12 @@ class _Trace:
         if not self._tools:
             replies = ((self._calls_in_reply(span), genai.span_usage(span)) for span in self._models)
             return calls_without_spans(replies, self._answers)
-        tools = [(genai.call_id(span), genai.tool_name(span), genai.call_arguments(span)) for span in self._tools]
-        pairs, left = pair_with_spans(tools, self._written())
-        ran = [
-            Timed(
-                span.start,
-                span.end,
-                self._call(span, pair),
-                own_times=details_in_attributes(span.attributes) is not None,
-            )
-            for span, pair in zip(self._tools, pairs, strict=True)
+        called = [
+            Written(span.start, genai.call_id(span), genai.tool_name(span), genai.call_arguments(span))
+            for span in self._tools
         ]
+        pairs, left = pair_with_spans(called, self._written())
+        ran = [self._timed(*each) for each in zip(self._tools, called, pairs, strict=True)]
         not_run = [Timed(item.moment, None, self._call_without_span(item)) for item in left]
         replied = (Timed(span.start, span.end, None, genai.span_usage(span)) for span in self._models)
         return steps_of([*replied, *ran, *not_run])
@@ -159,29 +141,26 @@ class _Trace:
             for call in self._calls_in_reply(span):
                 yield Written(span.start, identifier_of(call.get("id")), call.get("name"), call.get("arguments"))
 
-    def _call(self, span: Span, written: Written | None) -> Call:
+    def _timed(self, span: Span, ran: Written, written: Written | None) -> Timed:
         """The call of a tool's span; what the span leaves out or empty stands in the model's messages."""
-        identifier, name = genai.call_id(span), genai.tool_name(span)
-        arguments, result = genai.call_arguments(span), genai.call_result(span)
+        name, arguments, result = ran.name, ran.arguments, genai.call_result(span)
         if written is not None:
             arguments = arguments if opened(arguments) not in _EMPTY else written.arguments
             result = result if opened(result) not in _EMPTY else self._answers.get(written.id or "", result)
         answer = recorded(result, genai.tool_failure(span))
-        call = with_mcp_server(written_call(name, arguments, id=identifier, answer=answer))
+        call = written_call(name, arguments, id=ran.id, answer=answer)
         own = details_in_attributes(span.attributes)
         if own is not None:
-            return with_details(call, own)
-        server = span.attributes.get("mcp.server.name")
-        if call.server is None and name and isinstance(server, str) and server:
-            call = call.model_copy(update={"server": server, "tool": name})
+            return Timed(span.start, span.end, with_details(call, own), own_times=True)
         kind = str(span.attributes.get("gen_ai.tool.type") or "")
-        local = name in ADK or span.id in self._with_agents or kind in {"AgentTool", "agent"}
-        return call.model_copy(update={"local": local})
+        changes: dict[str, Any] = of_server(span.attributes.get("mcp.server.name"), name) if call.server is None else {}
+        changes["local"] = name in ADK or span.id in self._with_agents or kind in {"AgentTool", "agent"}
+        return Timed(span.start, span.end, call.model_copy(update=changes))
 
     def _call_without_span(self, written: Written) -> Call:
         """A call that a model wrote and that no span ran: a tool that does not exist, a handoff to another agent."""
         answer = answer_of(self._answers.get(written.id or ""))
-        call = with_mcp_server(written_call(written.name, written.arguments, id=written.id, answer=answer))
+        call = written_call(written.name, written.arguments, id=written.id, answer=answer)
         return call.model_copy(update={"local": call.name in ADK})
 
     def _once(self, tools: list[Span]) -> list[Span]:

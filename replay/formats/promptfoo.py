@@ -9,7 +9,8 @@ from typing import Any
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
 from replay.formats.fields import as_number, first_of, joined_text, object_in, objects, opened, text_of, to_json
-from replay.formats.record_builders import result_with_flag, usage_of, written_call
+from replay.formats.record_builders import result_with_flag, written_call
+from replay.formats.task_facts import usage_of
 from replay.records import Call, JsonObject, ReportedResult, Task, Trajectory
 
 
@@ -22,35 +23,33 @@ class PromptfooReader:
 
     def sniff(self, head: Head) -> Match:
         """The stamp of an evaluation, or a test with its response."""
-        if any(isinstance(record, dict) and {"evalId", "results"} <= record.keys() for record in head.records):
+        if any({"evalId", "results"} <= record.keys() for record in head.objects):
             return Match(0.96, '"evalId" and "results"')
-        return Match(0.95, 'tests with "testCase" and "response"') if any(map(_is_test, head.records)) else NO_MATCH
+        return Match(0.95, 'tests with "testCase" and "response"') if any(map(_is_test, head.objects)) else NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a test and provider."""
-        for element in document.records():
-            tests = _tests(element.value)
-            if not tests:
-                document.leave(element)
-            for number, test in enumerate(tests):
+        for element in document.objects(lambda record: bool(_tests(record))):
+            for number, test in enumerate(_tests(element.value)):
                 yield _trajectory(test, f"{element.place}.results[{number}]", document)
 
 
-def _is_test(value: Any) -> bool:
-    return isinstance(value, dict) and "response" in value and bool({"testCase", "promptIdx"} & value.keys())
+def _is_test(value: JsonObject) -> bool:
+    return "response" in value and bool({"testCase", "promptIdx"} & value.keys())
 
 
-def _tests(record: Any) -> list[JsonObject]:
-    if not isinstance(record, dict) or _is_test(record):
-        return [record] if isinstance(record, dict) else []
+def _tests(record: JsonObject) -> list[JsonObject]:
+    if _is_test(record):
+        return [record]
     results = record.get("results")
     inner = results.get("results") if isinstance(results, dict) else results
-    return [test for test in objects(inner) if _is_test(test)]
+    return list(filter(_is_test, objects(inner)))
 
 
 def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
     response, provider = object_in(test, "response"), object_in(test, "provider")
-    log = CallLog()
+    name = f"{test.get('testIdx', place)}_{test.get('promptIdx', 0)}"
+    log = CallLog(place, text_of(test.get("id")) or name)
     log.model = text_of(provider.get("label")) or text_of(provider.get("id")) or text_of(test.get("provider"))
     output, metadata = opened(response.get("output")), object_in(response, "metadata")
     run = objects(metadata.get("toolCalls"))
@@ -63,17 +62,13 @@ def _trajectory(test: JsonObject, place: str, document: Document) -> Trajectory:
     counts, prompt = object_in(response, "tokenUsage"), opened(object_in(test, "prompt").get("raw"))
     question = text_of(prompt) or (None if prompt in (None, "") else to_json(prompt))
     passed, case = test.get("success"), object_in(test, "testCase")
-    name = f"{test.get('testIdx', place)}_{test.get('promptIdx', 0)}"
+    reported = ReportedResult(passed=passed, score=as_number(test.get("score"))) if isinstance(passed, bool) else None
     return log.trajectory(
         document,
         PromptfooReader.name,
-        place,
-        text_of(test.get("id")) or name,
         task=Task(question=question, id=text_of(case.get("description"))),
         usage=usage_of(counts.get("prompt"), counts.get("completion")),
-        reported=ReportedResult(passed=passed, score=as_number(test.get("score")))
-        if isinstance(passed, bool)
-        else None,
+        reported=reported,
     )
 
 

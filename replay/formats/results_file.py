@@ -9,18 +9,17 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from replay.errors import FormatError, NoTrajectoryError, TooOldError, UnknownFormatError
 from replay.formats.claude_code import ClaudeCodeReader
 from replay.formats.document import HEAD_BYTES, MAX_HEAD_RECORDS, READER_FAULTS, Document, Head, Reader, head_of
 from replay.formats.file_names import FileNames
-from replay.formats.not_read import finding, product_of, signs_of_calls
-from replay.formats.readers import surest_reader
-from replay.formats.record_builders import run_beside, within_limits
+from replay.formats.readers import finding, product_of, signs_of_calls, surest_reader
 from replay.formats.sources import InputFile
-from replay.json_values import TOO_DEEP, begun_json, first_json
-from replay.records import Call, Trajectory, digest
+from replay.formats.task_facts import run_beside
+from replay.json_values import TOO_DEEP, begun_json, bounded, first_json, is_too_deep, json_text
+from replay.records import Call, Record, Trajectory, digest
 from replay.records.time_span import utc
 from replay.records.tool_name import with_calls, without_dispatcher
 
@@ -34,6 +33,7 @@ MAX_HELD_BYTES = 32_000_000
 """Of files that are held so, together."""
 
 _T = TypeVar("_T")
+_R = TypeVar("_R", bound=Record)
 
 
 class Room:
@@ -160,11 +160,37 @@ def _standing(items: Iterable[_T], kept: frozenset[int] | None) -> Iterator[_T]:
 
 def _prepared(trajectory: Trajectory, labels: dict[str, str]) -> Trajectory:
     """The trajectory with a dispatcher's call as the call that it carries, within the limits of what is held."""
-    prepared = within_limits(with_calls(trajectory, without_dispatcher))
+    prepared = _within_limits(with_calls(trajectory, without_dispatcher))
     if not labels:
         return prepared
     task = prepared.task.model_copy(update={"labels": (prepared.task.labels or {}) | labels})
     return prepared.model_copy(update={"task": task})
+
+
+def _within_limits(record: _R) -> _R:
+    """A trajectory, or a record in it, without what is nested too deeply; the same object where all is well.
+
+    Arguments that are nested too deeply cannot be sent as they were recorded: they count as not read, and stand in
+    `raw`. Whatever else holds JSON of others is kept as far as everything behind the readers can hold it.
+    """
+    changes = {}
+    for name, value in record:
+        kept = _kept(value)
+        if kept is not value:
+            changes[name] = kept
+    if isinstance(record, Call) and "arguments" in changes and is_too_deep(record.arguments):
+        raw = json_text(record.arguments)
+        changes |= {"arguments": None, "unreadable": record.unreadable or "arguments", "raw": raw}
+    return record.model_copy(update=changes) if changes else record
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, Record):
+        return _within_limits(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], Record):
+        kept = tuple(map(_within_limits, value))
+        return kept if any(new is not old for new, old in zip(kept, value, strict=True)) else value
+    return bounded(value) if isinstance(value, dict | list | tuple) else value
 
 
 def _guarded(reader: Reader, document: Document) -> Iterator[Trajectory]:
@@ -272,7 +298,8 @@ def _hold(held: list[Trajectory], trajectory: Trajectory, *, fits: bool) -> None
 
 def _last_moment(slots: Sequence[_Slot]) -> str | None:
     """The latest of the trajectories' last moments; None where one of them tells none."""
-    return max(slot.last or "" for slot in slots) if all(slot.last is not None for slot in slots) else None
+    moments = [slot.last for slot in slots if slot.last is not None]
+    return max(moments) if len(moments) == len(slots) else None
 
 
 def _call_ids(slots: Sequence[_Slot]) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def session_folders(since: str = "", environment: Mapping[str, str] = os.environ
     """
     home = Path(environment.get("HOME") or Path.home())
     for agent in AGENTS:
-        moved = environment.get(agent.variable) if agent.variable else None
+        moved = environment.get(agent.variable)
         folder = Path(moved, *Path(agent.folder).parts[1:]) if moved else home / agent.folder
         if folder.is_dir():
             paths = sorted({path for pattern in agent.patterns for path in folder.glob(pattern)})

@@ -6,18 +6,25 @@ A step is `{step_number, tool_calls, observations, error, timing, token_usage}`.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, iso_time, seconds_of
 from replay.formats.document import NO_MATCH, Document, Element, Head, Match
-from replay.formats.fields import as_number, first_of, identifier_of, joined_text, object_in, objects, opened, text_of
+from replay.formats.fields import (
+    as_number,
+    first_of,
+    identifier_of,
+    joined_text,
+    object_in,
+    objects,
+    opened,
+    python_value,
+    text_of,
+)
 from replay.formats.record_builders import answer_of, build_call, error_answer, text_call
-from replay.formats.times import iso_time, seconds_of
 from replay.records import Answer, Call, JsonObject, Trajectory
 
 _OWN_TOOLS = frozenset({
@@ -38,7 +45,7 @@ class SmolagentsReader:
 
     def sniff(self, head: Head) -> Match:
         """Steps, or messages with the roles that only smolagents has."""
-        items = [item for record in head.records for item in (_memory(record) or [record])]
+        items = [item for record in head.objects for item in objects(_memory(record) or [record])]
         if any(map(_is_action, items)):
             return Match(0.96, 'steps with "step_number" and "observations"')
         return Match(0.96, f'messages of the role "{_CALL_ROLE}"') if any(map(_is_call_message, items)) else NO_MATCH
@@ -46,49 +53,43 @@ class SmolagentsReader:
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a run of a benchmark, or one for a file of bare steps."""
         bare: list[Any] = []
-        for element in document.records():
+        for element in document.objects():
             memory = _memory(element.value)
-            if memory is not None and isinstance(element.value, dict):
+            if memory is not None:
                 yield _of_run(element, memory, document)
-            elif isinstance(element.value, dict) and (bare or not document.left):
+            elif bare or not document.left:
                 bare.append(element.value)
             else:
                 document.leave(element)
         if bare:
             log = CallLog()
             _read(bare, log)
-            yield log.trajectory(document, self.name, "$", None)
+            yield log.trajectory(document, self.name)
 
 
-def _memory(record: Any) -> list[Any] | None:
-    """The steps or messages of a run."""
-    if not isinstance(record, dict):
-        return None
+def _memory(record: JsonObject) -> list[Any] | None:
     return next((value for key in _MEMORY_KEYS if isinstance(value := opened(record.get(key)), list)), None)
 
 
-def _is_action(value: Any) -> bool:
-    return isinstance(value, dict) and "step_number" in value and bool({"observations", "model_output"} & value.keys())
+def _is_action(value: JsonObject) -> bool:
+    return "step_number" in value and bool({"observations", "model_output"} & value.keys())
 
 
-def _is_call_message(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("role") in (_CALL_ROLE, _ANSWER_ROLE)
+def _is_call_message(value: JsonObject) -> bool:
+    return value.get("role") in (_CALL_ROLE, _ANSWER_ROLE)
 
 
 def _of_run(element: Element, memory: list[Any], document: Document) -> Trajectory:
-    record, log = element.value, CallLog()
+    record, place = element.value, element.place.removeprefix("line ").strip("$[]")
+    name = identifier_of(first_of(record, "task_id", "id")) or f"{document.task_name}_{place}".rstrip("_")
+    log = CallLog(element.place, name)
     log.model = text_of(first_of(record, "model_id", "model"))
     log.started_at = iso_time(seconds_of(record.get("start_time")))
     _read(memory, log)
     tokens = object_in(record, "token_counts")
     log.count_tokens(first_of(tokens, "input_tokens", "input"), first_of(tokens, "output_tokens", "output"))
-    if not log.first_prompt:
-        log.ask(text_of(record.get("question")))
-    name = identifier_of(first_of(record, "task_id", "id"))
-    place = element.place.removeprefix("line ").strip("$[]")
-    return log.trajectory(
-        document, SmolagentsReader.name, element.place, name or f"{document.task_name}_{place}".rstrip("_")
-    )
+    log.title = text_of(record.get("question"))
+    return log.trajectory(document, SmolagentsReader.name)
 
 
 def _read(memory: list[Any], log: CallLog) -> None:
@@ -104,17 +105,11 @@ def _read(memory: list[Any], log: CallLog) -> None:
             said = text
             log.say(text)
         elif role == _CALL_ROLE:
-            for written in _printed_calls(text.partition("\n")[2]):
+            printed = text.partition("\n")[2].strip()
+            for written in objects(python_value(printed) or opened(printed)):
                 log.add(_call(written), number)
         elif role == _ANSWER_ROLE:
             _read_answer(text, said, log, number)
-
-
-def _printed_calls(text: str) -> list[JsonObject]:
-    try:
-        return objects(ast.literal_eval(text.strip()))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return objects(opened(text.strip()))
 
 
 def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
@@ -128,22 +123,17 @@ def _read_answer(text: str, said: str, log: CallLog, number: int) -> None:
     told = _FAILED_CALL.match(rest) if failed else None
     if told:  # a call that failed is told in its error alone
         log.add(_call({"id": f"message {number}", "name": told[1], "arguments": _arguments(told[2])}), number)
-    _answer_step([identifier] if identifier else [call.id for call in log.last_step()], answer, log)
+    for each in [identifier] if identifier else [call.id for call in log.last_step()]:
+        if each:
+            log.answer(each, answer)
     if failed and "parsing" in rest[:200]:
         _add_unread(said, answer, log, number)
 
 
 def _arguments(text: str) -> Any:
     """The arguments at the beginning of a text, as Python prints them; None where they are not whole."""
-    for end in islice(re.finditer("}: ", text), 20):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            return ast.literal_eval(text[: end.start() + 1])
-    return None
-
-
-def _answer_step(identifiers: list[str | None], answer: Answer | None, log: CallLog) -> None:
-    for identifier in filter(None, identifiers):
-        log.answer(identifier, answer)
+    begun = (python_value(text[: end.start() + 1]) for end in islice(re.finditer("}: ", text), 20))
+    return next((value for value in begun if value is not None), None)
 
 
 def _add_unread(reply: str, answer: Answer | None, log: CallLog, number: int) -> None:
@@ -168,7 +158,9 @@ def _read_step(step: JsonObject, log: CallLog, number: int) -> None:
         log.add(call.model_copy(update={"seconds": as_number(timing.get("duration"))}), number)
     error = object_in(step, "error")
     answer = error_answer(error.get("message")) if error else answer_of(step.get("observations"))
-    _answer_step([call.id for call in calls], answer, log)
+    for call in calls:
+        if call.id:
+            log.answer(call.id, answer)
     if error and not calls and "pars" in str(error.get("message"))[:200].lower():
         _add_unread(said, answer, log, number)
 

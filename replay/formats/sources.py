@@ -15,7 +15,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from replay.records.time_span import utc
 from replay.safety.filesystem import open_regular
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class InputFile:
     """Bytes with a name: a file, a member of an archive, or what came through a pipe."""
 
@@ -101,9 +101,7 @@ class _OnDisk:
 
 def plain_file(path: str | Path) -> InputFile:
     """A file on disk, read as it is."""
-    place = str(path)
-    shown = printable(Path(path))
-    file = _OnDisk(place, place if shown == place else shown)
+    file = _OnDisk(str(path), printable(Path(path)))
     return InputFile(file.name, file.open, file.size)
 
 
@@ -266,7 +264,6 @@ def _regular_file(place: Path) -> InputFile:
 def _from_pipe(name: str, descriptor: int, patience: float | None) -> InputFile:
     """Everything that comes through a pipe, kept in a nameless temporary file."""
     kept = _Kept()
-    total = 0
     while True:
         ready, _, _ = select.select([descriptor], [], [], patience)
         if not ready:
@@ -274,15 +271,14 @@ def _from_pipe(name: str, descriptor: int, patience: float | None) -> InputFile:
         chunk = os.read(descriptor, _CHUNK)
         if not chunk:
             break
-        total += len(chunk)
-        if total == len(chunk) and not chunk.strip(b"\0"):
+        if not (kept.size or chunk.strip(b"\0")):
             raise FormatError(name, "begins with zero bytes; expected JSON")
-        if total > MAX_EXPANDED_BYTES:
-            raise FormatError(name, f"more than {MAX_EXPANDED_BYTES // 1024**3} GB came; not read")
         kept.write(chunk)
-    if not total:
+        if kept.size > MAX_EXPANDED_BYTES:
+            raise FormatError(name, f"more than {MAX_EXPANDED_BYTES // 1024**3} GB came; not read")
+    if not kept.size:
         raise FormatError(name, "nothing came through the pipe")
-    return InputFile(name, lambda: io.BufferedReader(_Window(kept, 0, total)), lambda: total)
+    return InputFile(name, partial(kept.part, 0, kept.size), lambda: kept.size)
 
 
 class _Kept:
@@ -296,12 +292,13 @@ class _Kept:
         self._file.close()
 
     def write(self, data: bytes) -> None:
-        """Append."""
         self.size += self._file.write(data) or 0
 
     def read_at(self, offset: int, count: int) -> bytes:
-        """Read without a position."""
         return os.pread(self._file.fileno(), count, offset)
+
+    def part(self, start: int, size: int) -> BinaryIO:
+        return io.BufferedReader(_Window(self, start, size))
 
 
 class _Window(io.RawIOBase):
@@ -312,21 +309,17 @@ class _Window(io.RawIOBase):
         self._file, self._start, self._size, self._position = file, start, size, 0
 
     def readable(self) -> bool:
-        """It is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to an offset in the window."""
         base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
         self._position = max(base + offset, 0)
         return self._position
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase takes any buffer
-        """Read on from the position."""
         wanted = min(len(buffer), max(self._size - self._position, 0))
         data = self._file.read_at(self._start + self._position, wanted)
         buffer[: len(data)] = data
@@ -359,7 +352,7 @@ def _gunzipped(file: InputFile) -> InputFile:
         with file.open() as packed:
             return _expanded(gzip.GzipFile(fileobj=packed, mode="rb"), file.path, file.size())
 
-    return InputFile(file.path, expand, file.size, named=file.named)
+    return replace(file, open=expand, others={})
 
 
 def _expanded(stream: IO[bytes] | gzip.GzipFile, name: str, packed_size: int) -> BinaryIO:
@@ -392,72 +385,56 @@ def _in_tar(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]
         kept = _Kept()
         while chunk := stream.read(_CHUNK):
             kept.write(chunk)
-    size = kept.size
-    with tarfile.open(fileobj=io.BufferedReader(_Window(kept, 0, size)), mode="r:") as archive:
+    with tarfile.open(fileobj=kept.part(0, kept.size), mode="r:") as archive:
         members = [member for member in archive if member.isreg()]
-    yield from _members(file, [(member.name, _part(kept, member.offset_data, member.size)) for member in members], note)
-
-
-def _part(kept: _Kept, start: int, size: int) -> Callable[[], BinaryIO]:
-    return lambda: io.BufferedReader(_Window(kept, start, size))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Archive:
-    """A zip as it was when its members were listed."""
-
-    file: InputFile
+    parts = [(member.name, partial(kept.part, member.offset_data, member.size)) for member in members]
+    yield from _members(file, parts, note)
 
 
 @lru_cache(maxsize=8)
-def _opened_zip(archive: _Archive) -> zipfile.ZipFile:
+def _opened_zip(file: InputFile) -> zipfile.ZipFile:
     """A zip whose list of members is read once, which takes long where there are many; the last few stay open."""
-    return zipfile.ZipFile(archive.file.place or archive.file.open())
+    return zipfile.ZipFile(file.place or file.open())
 
 
 def _in_zip(file: InputFile, note: Callable[[str], None]) -> Iterator[InputFile]:
     """The members; a zip that is itself a log (Inspect's `.eval`) is one file."""
-    archive = _Archive(file)
-    entries = [entry for entry in _opened_zip(archive).infolist() if not entry.is_dir()]
+    entries = [entry for entry in _opened_zip(file).infolist() if not entry.is_dir()]
     names = {entry.filename for entry in entries}
     if names & {"header.json", "_journal/start.json"}:
-        yield InputFile(file.path, file.open, file.size, named=file.named, members=tuple(sorted(names)))
-        return
+        yield replace(file, members=tuple(sorted(names)))
+    else:
+        yield from _members(file, [(entry.filename, partial(_unzipped, file, entry)) for entry in entries], note)
 
-    def reader(entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
-        def expand() -> BinaryIO:
-            name = f"{file.path}/{entry.filename}"
-            try:
-                with _opened_zip(archive).open(entry) as member:
-                    return _expanded(member, name, entry.compress_size)
-            except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-                raise FormatError(name, f"cannot be opened: {error}") from None
 
-        return expand
-
-    yield from _members(file, [(entry.filename, reader(entry)) for entry in entries], note)
+def _unzipped(file: InputFile, entry: zipfile.ZipInfo) -> BinaryIO:
+    name = f"{file.path}/{entry.filename}"
+    try:
+        with _opened_zip(file).open(entry) as member:
+            return _expanded(member, name, entry.compress_size)
+    except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise FormatError(name, f"cannot be opened: {error}") from None
 
 
 def _members(
-    file: InputFile, members: list[tuple[str, Callable[[], BinaryIO]]], note: Callable[[str], None]
+    file: InputFile, members: Sequence[tuple[str, Callable[[], BinaryIO]]], note: Callable[[str], None]
 ) -> Iterator[InputFile]:
     if len(members) > MAX_MEMBERS:
         raise FormatError(file.path, f"an archive of {len(members)} files; at most {MAX_MEMBERS} are read")
     wanted = [(name, read) for name, read in sorted(members, key=lambda one: one[0]) if _is_result_name(name)]
-    if len(wanted) < len(members):
-        known = {name for name, _ in wanted}
-        note(f"{file.path}: {not_looked_at([name for name, _ in members if name not in known])}")
+    others = [name for name, _ in members if not _is_result_name(name)]
+    if others:
+        note(f"{file.path}: {not_looked_at(others)}")
     if not wanted:
         raise NoTrajectoryError(file.path, f"no file in it ends in {', '.join(RESULT_SUFFIXES)}")
-    others = {f"{file.path}/{printable(Path(name))}": read for name, read in wanted}
-    for name, read in wanted:
-        if name.lower().endswith(_ARCHIVES):
-            nested = f"{file.path}/{printable(Path(name))}"
-            refusal = FormatError(nested, IN_AN_ARCHIVE)
-            yield InputFile(nested, partial(_refuse, refusal), file.size, named=False)
-            continue
-        inner = InputFile(f"{file.path}/{printable(Path(name))}", read, file.size, named=False, others=others)
-        yield _gunzipped(inner) if name.lower().endswith(".gz") else inner
+    readers = [(f"{file.path}/{printable(Path(name))}", read) for name, read in wanted]
+    siblings = dict(readers)
+    for path, read in readers:
+        inner = InputFile(path, read, file.size, named=False, others=siblings)
+        if path.lower().endswith(_ARCHIVES):
+            yield replace(inner, open=partial(_refuse, FormatError(path, IN_AN_ARCHIVE)), others={})
+        else:
+            yield _gunzipped(inner) if path.lower().endswith(".gz") else inner
 
 
 def _is_result_name(name: str) -> bool:

@@ -5,14 +5,15 @@ to steps of calls, which span exports, Langfuse and LangSmith have in common.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from string import hexdigits
 from typing import Any
 
+from replay.formats.call_log import seconds_after, seconds_of
 from replay.formats.fields import first_of, identifier_of, object_in, objects, opened, text_of, to_json, whole_number
 from replay.formats.record_builders import answer_of, error_answer, written_call
-from replay.formats.times import seconds_after, seconds_of
 from replay.records import Answer, Call, JsonObject, Step, Usage, texts_of
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "batches")
@@ -47,10 +48,8 @@ class Span:
     """Of the status."""
 
 
-def spans_of(value: Any) -> Iterator[Span]:
+def spans_of(value: JsonObject) -> Iterator[Span]:
     """The spans in a record of a file; none where it holds none."""
-    if not isinstance(value, dict):
-        return
     resources = first_of(value, *RESOURCE_KEYS)
     trace = value.get("trace")
     if isinstance(resources, list):
@@ -63,20 +62,12 @@ def spans_of(value: Any) -> Iterator[Span]:
         spans = objects(value["spans"])
         yield from map(_jaeger if any("operationName" in span for span in spans) else plain_span, spans)
     elif isinstance(first_of(value, "data", "traces"), list):  # Jaeger's lists are called `data`
-        for inner in objects(first_of(value, "data", "traces")):
-            if any(key in inner for key in (*RESOURCE_KEYS, "spans")):
-                yield from spans_of(inner)
-    else:
-        yield from _single_span(value)
-
-
-def _single_span(value: JsonObject) -> Iterator[Span]:
-    if "operationName" in value and "tags" in value:
+        inner = (each for each in objects(first_of(value, "data", "traces")) if {*RESOURCE_KEYS, "spans"} & each.keys())
+        yield from chain.from_iterable(map(spans_of, inner))
+    elif "operationName" in value and "tags" in value:
         yield _jaeger(value)
-        return
-    value = _from_columns(value)
-    if _is_plain_span(value):
-        yield plain_span(value)
+    elif _is_plain_span(row := _from_columns(value)):
+        yield plain_span(row)
 
 
 def _is_plain_span(value: JsonObject) -> bool:
@@ -105,12 +96,8 @@ def plain_span(value: JsonObject) -> Span:
     """A span of OTLP, or of one of the SDKs' own dumps."""
     context = object_in(first_of(value, "context", "spanContext", "span_context"))
     both = {**context, **value}
-    status = value.get("status")
-    code = (
-        first_of(status, "code", "status_code")
-        if isinstance(status, dict)
-        else first_of(value, "status_code", "status")
-    )
+    status = value["status"] if isinstance(value.get("status"), dict) else None
+    code = first_of(value, "status_code", "status") if status is None else first_of(status, "code", "status_code")
     code = code.rpartition(".")[2] if isinstance(code, str) else code
     return Span(
         trace=_id(first_of(both, "trace_id", "traceId")) or "",
@@ -125,7 +112,7 @@ def plain_span(value: JsonObject) -> Span:
         attributes=_with_kind(attributes_of(opened(value.get("attributes"))), first_of(value, "span_kind", "spanKind")),
         events=tuple(_events(first_of(value, "span_events", "events"))),
         failed=code in _ERROR_CODES if isinstance(code, str | int) else False,
-        message=text_of(first_of(status, "message", "description")) if isinstance(status, dict) else None,
+        message=text_of(first_of(status or {}, "message", "description")),
     )
 
 
@@ -136,14 +123,14 @@ def _with_kind(attributes: JsonObject, kind: Any) -> JsonObject:
     return attributes
 
 
+def _tags(listed: Any) -> JsonObject:
+    return {str(tag.get("key")): tag.get("value") for tag in objects(listed)}
+
+
 def _jaeger(value: JsonObject) -> Span:
-    tags = {str(tag.get("key")): tag.get("value") for tag in objects(value.get("tags"))}
+    tags, logs = _tags(value.get("tags")), [_tags(log.get("fields")) for log in objects(value.get("logs"))]
     parents = [item for item in objects(value.get("references")) if item.get("refType") == "CHILD_OF"]
     start, duration = whole_number(value.get("startTime")), whole_number(value.get("duration"))
-    logs = [
-        {str(item.get("key")): item.get("value") for item in objects(log.get("fields"))}
-        for log in objects(value.get("logs"))
-    ]
     return Span(
         trace=_id(value.get("traceID")) or "",
         id=_id(value.get("spanID")) or "",
@@ -201,9 +188,9 @@ def _events(value: Any) -> Iterator[tuple[str, JsonObject]]:
         yield name or "", attributes
 
 
-def log_events_of(value: Any) -> Iterator[tuple[str, tuple[str, JsonObject]]]:
+def log_events_of(value: JsonObject) -> Iterator[tuple[str, tuple[str, JsonObject]]]:
     """The log records in a record of a file that belong to a span: (the span's id, (name, attributes and body))."""
-    for resource in objects(first_of(value, "resourceLogs", "resource_logs") if isinstance(value, dict) else None):
+    for resource in objects(first_of(value, "resourceLogs", "resource_logs")):
         for scope in objects(first_of(resource, "scopeLogs", "scope_logs")):
             for record in objects(first_of(scope, "logRecords", "log_records")):
                 span = _id(first_of(record, "spanId", "span_id"))
@@ -279,10 +266,10 @@ def recorded(result: object, failure: str | None) -> Answer | None:
 
 @dataclass(frozen=True)
 class Written:
-    """A call as a model wrote it."""
+    """A call as a model wrote it, or as a span has it."""
 
     moment: float | None
-    """When the reply began."""
+    """When the reply or the span began."""
     id: str | None
     name: Any
     arguments: Any
@@ -293,35 +280,33 @@ class Written:
         return self.id or to_json([self.name, self.arguments])
 
 
-def pair_with_spans(
-    tools: Sequence[tuple[str | None, str | None, Any]], written: Iterable[Written]
-) -> tuple[list[Written | None], list[Written]]:
+_LIKENESSES: tuple[Callable[[Written], Any], ...] = (
+    lambda call: call.id,
+    lambda call: call.name and (call.name, opened(call.arguments)),
+    lambda call: call.name,
+)
+"""What a call that ran has in common with the one that was written, the surest first."""
+
+
+def pair_with_spans(ran: Sequence[Written], written: Iterable[Written]) -> tuple[list[Written | None], list[Written]]:
     """Which written call each span of a tool ran: by id, else by name and arguments, else by name, in order.
 
     Args:
-        tools: (call id, name, arguments) of each span, in the order of their start.
+        ran: the call of each span, in the order of their start.
         written: what the models wrote, in order.
 
     Returns:
         For each span its written call, and the calls that no span ran.
     """
     left = list({item.key: item for item in reversed(list(written))}.values())[::-1]
-    pairs: list[Written | None] = [None] * len(tools)
-
-    def same_id(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-        return item.id is not None and tool[0] == item.id
-
-    def same_name(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-        return isinstance(item.name, str) and tool[1] == item.name
-
-    def same_arguments(tool: tuple[str | None, str | None, Any], item: Written) -> bool:
-        return same_name(tool, item) and bool(opened(tool[2]) == opened(item.arguments))
-
-    for same in (same_id, same_arguments, same_name):
-        for number, tool in enumerate(tools):
-            if pairs[number] is None and (item := next((item for item in left if same(tool, item)), None)):
-                left.remove(item)
-                pairs[number] = item
+    pairs: list[Written | None] = [None] * len(ran)
+    for likeness in _LIKENESSES:
+        for number, call in enumerate(ran):
+            known = None if pairs[number] else likeness(call)
+            pair = None if known is None else next((item for item in left if likeness(item) == known), None)
+            if pair is not None:
+                left.remove(pair)
+                pairs[number] = pair
     return pairs, left
 
 

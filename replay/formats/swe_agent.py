@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from replay.formats.call_log import CallLog
 from replay.formats.document import NO_MATCH, Document, Head, Match
@@ -29,58 +28,51 @@ class SweAgentReader:
 
     def sniff(self, head: Head) -> Match:
         """The fields that only they write."""
-        if any(map(_is_mini, head.records)):
+        records = head.objects
+        if any(map(_is_mini, records)):
             return Match(0.97, '"trajectory_format" of mini-SWE-agent')
-        if head.records and all(map(_is_bare, head.records)) and b"```mswea_bash_command" in head.data:
+        bare = 0 < len(records) == len(head.records) and all(map(_is_bare, records))
+        if bare and b"```mswea_bash_command" in head.data:
             return Match(0.9, "messages with the fences of mini-SWE-agent")
-        if any(map(_is_trajectory, head.records)):
+        if any(map(_is_trajectory, records)):
             return Match(0.97, '"trajectory" of "action" and "observation"')
         return NO_MATCH
 
     def trajectories(self, document: Document) -> Iterator[Trajectory]:
         """One a record; a file holds one."""
         bare: list[JsonObject] = []
-        for element in document.records():
+        for element in document.objects(lambda value: _is_bare(value) or _is_mini(value) or _is_trajectory(value)):
             record = element.value
             if _is_bare(record):
                 bare.append(record)
                 continue
-            log = CallLog()
+            log = CallLog(element.place, text_of(record.get("instance_id")))
             if _is_mini(record):
                 log.model = text_of(object_in(record, "info", "config", "model").get("model_name"))
                 _read_messages(objects(record["messages"]), log)
-            elif _is_trajectory(record):
+            else:
                 log.model = text_of(object_in(opened(record.get("replay_config")), "agent", "model").get("name"))
                 _read_steps(record, log)
-            else:
-                document.leave(element)
-                continue
-            identifier = text_of(record.get("instance_id"))
-            yield log.trajectory(document, self.name, element.place, identifier)
+            yield log.trajectory(document, self.name)
         if bare:
             log = CallLog()
             _read_messages(bare, log)
-            yield log.trajectory(document, self.name, "$", None)
+            yield log.trajectory(document, self.name)
 
 
-def _is_bare(value: Any) -> bool:
-    return isinstance(value, dict) and "role" in value and "content" in value
+def _is_bare(value: JsonObject) -> bool:
+    return "role" in value and "content" in value
 
 
-def _is_mini(value: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
-        return False
-    info = object_in(value, "info")
-    return str(value.get("trajectory_format")).startswith("mini-swe-agent") or "mini_version" in info
+def _is_mini(value: JsonObject) -> bool:
+    stamped = str(value.get("trajectory_format")).startswith("mini-swe-agent")
+    return isinstance(value.get("messages"), list) and (stamped or "mini_version" in object_in(value, "info"))
 
 
-def _is_trajectory(value: Any) -> bool:
-    steps = value.get("trajectory") if isinstance(value, dict) else None
-    return (
-        isinstance(steps, list)
-        and "info" in value
-        and all({"action", "observation"} <= s.keys() for s in objects(steps))
-    )
+def _is_trajectory(value: JsonObject) -> bool:
+    steps = value.get("trajectory")
+    listed = isinstance(steps, list) and "info" in value
+    return listed and all({"action", "observation"} <= step.keys() for step in objects(steps))
 
 
 def _read_steps(record: JsonObject, log: CallLog) -> None:

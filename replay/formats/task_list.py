@@ -112,7 +112,6 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def _asked(path: Path) -> Iterator[TaskDescription]:
-    """The questions of a results or reference file."""
     try:
         file = open_file(path)
     except FormatError as error:

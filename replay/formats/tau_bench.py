@@ -6,17 +6,16 @@ may stand in a folder of its own: `results.json` (what was run) beside `simulati
 
 from __future__ import annotations
 
-from ast import literal_eval
 from collections.abc import Iterator
 from typing import Any, Final
 
 from replay.errors import NoTrajectoryError
-from replay.formats.call_log import CallLog
+from replay.formats.call_log import CallLog, seconds_between
 from replay.formats.document import NO_MATCH, Document, Head, Match
-from replay.formats.fields import MISSING, as_number, object_in, objects, text_of
+from replay.formats.fields import MISSING, as_number, object_in, objects, python_value, text_of
 from replay.formats.openai_chat import conversation_steps, user_text
-from replay.formats.record_builders import json_text_call, labels_of, number_calls, result_with_flag
-from replay.formats.times import seconds_between
+from replay.formats.record_builders import json_text_call, number_calls, result_with_flag
+from replay.formats.task_facts import labels_of
 from replay.json_values import json_text
 from replay.records import JsonObject, ReportedResult, Source, Task, Trajectory
 
@@ -76,19 +75,24 @@ class TauBenchReader:
 
 
 def _trajectory(record: JsonObject, place: str, document: Document) -> Trajectory:
-    messages, trial = [_with_json(message) for message in record["traj"]], record.get("trial")
+    messages = [_with_json(message) for message in record["traj"]]
     steps, reply = conversation_steps(messages, document.path, place)
-    reward, model = record.get("reward"), record.get("model")
-    identifier = str(record.get("task_id", place))
+    identifier, task_id = _ids(record, place)
     return Trajectory(
-        id=identifier if trial is None else f"{identifier}_trial_{trial}",
-        model=model if isinstance(model, str) and model else document.model_of_results,
-        task=Task(question=user_text(messages), id=None if trial is None else identifier, labels=labels_of(record)),
+        id=identifier,
+        model=text_of(record.get("model")) or document.model_of_results,
+        task=Task(question=user_text(messages), id=task_id, labels=labels_of(record)),
         source=Source(file=document.path, format=TauBenchReader.name, position=place),
         steps=number_calls(steps),
         final_reply=reply,
-        reported=_reported(reward),
+        reported=_reported(record.get("reward")),
     )
+
+
+def _ids(record: JsonObject, place: str) -> tuple[str, str | None]:
+    """The id of a trajectory, and that of its task where it is one of several trials of it."""
+    task, trial = str(record.get("task_id", place)), record.get("trial")
+    return (task, None) if trial is None else (f"{task}_trial_{trial}", task)
 
 
 def _with_json(message: Any) -> Any:
@@ -107,12 +111,8 @@ def _with_json(message: Any) -> Any:
 
 
 def _as_json(arguments: Any) -> Any:
-    if not isinstance(arguments, str) or len(arguments) > _MAX_LITERAL:
-        return arguments
-    try:
-        value = literal_eval(arguments)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return arguments
+    short = isinstance(arguments, str) and len(arguments) <= _MAX_LITERAL
+    value = python_value(arguments) if short else None
     return json_text(value) if isinstance(value, dict) else arguments
 
 
@@ -122,29 +122,26 @@ def _reported(reward: Any) -> ReportedResult | None:
 
 
 def _is_results(value: Any) -> bool:
-    """Whether a record holds the simulations of a run."""
-    return isinstance(value, dict) and isinstance(value.get("simulations"), list)
+    return isinstance(object_in(value).get("simulations"), list)
 
 
 def _is_simulation(value: Any) -> bool:
-    """Whether a record is one simulation."""
-    return (
-        isinstance(value, dict)
-        and "task_id" in value
-        and (isinstance(value.get("messages"), list) or isinstance(value.get("ticks"), list))
-        and bool({"reward_info", "termination_reason"} & value.keys())
-    )
+    record = object_in(value)
+    listed = any(isinstance(record.get(key), list) for key in ("messages", "ticks"))
+    return listed and "task_id" in record and bool({"reward_info", "termination_reason"} & record.keys())
 
 
 def _is_run(value: Any) -> bool:
     """Whether a record says what was run, and keeps the simulations in files of their own."""
-    info = value.get("info") if isinstance(value, dict) and not value.get("simulations") else None
-    return isinstance(info, dict) and {"agent_info", "user_info"} <= info.keys() and "tasks" in value
+    record = object_in(value)
+    told = {"agent_info", "user_info"} <= object_in(record, "info").keys()
+    return told and "tasks" in record and not record.get("simulations")
 
 
 def _simulation(record: JsonObject, run: JsonObject, place: str, document: Document) -> Trajectory:
     """One simulation of tau2-bench; what was run tells its model and its domain, each of which counts tasks anew."""
-    log = CallLog()
+    identifier, task_id = _ids(record, place)
+    log = CallLog(place, identifier)
     log.model = text_of(object_in(run, "info", "agent_info").get("llm"))
     log.started_at = text_of(record.get("start_time"))
     for number, message in enumerate(_messages(record)):
@@ -161,15 +158,13 @@ def _simulation(record: JsonObject, run: JsonObject, place: str, document: Docum
             log.answer(text_of(message.get("id")), answer)
         elif role == "user" and not log.first_prompt:
             log.ask(text)
-    identifier, trial = str(record.get("task_id", place)), record.get("trial")
     reported = _reported(object_in(record, "reward_info").get("reward"))
-    name = identifier if trial is None else f"{identifier}_trial_{trial}"
     task = Task(
         question=log.first_prompt,
-        id=None if trial is None else identifier,
+        id=task_id,
         labels=labels_of({"domain": object_in(run, "info", "environment_info").get("domain_name")}),
     )
-    return log.trajectory(document, TauBenchReader.name, place, name, reported=reported, task=task)
+    return log.trajectory(document, TauBenchReader.name, reported=reported, task=task)
 
 
 def _messages(record: JsonObject) -> list[JsonObject]:
