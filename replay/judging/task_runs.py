@@ -44,7 +44,7 @@ def runs_in_file(run: Run, knowledge: TaskKnowledge) -> Callable[[], Iterator[Ra
 
     def task_runs() -> Iterator[RatedRun]:
         servers = run.servers()
-        for path, row in trajectories_by_path(run.connection):
+        for path, _, row in trajectories_by_path(run.connection):
             trajectory = trajectory_record(run.connection, row)
             if trajectory.parent is None:
                 yield knowledge.rated(path, trajectory, servers)

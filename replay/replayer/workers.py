@@ -104,7 +104,7 @@ class OnWorkers:
             judging.run, self._settings, stored=judging.run.stored_answer, on_calls=judging.progress.count_of_worker
         )
         self._pool.handle = requests.handle
-        shared = Shared(judging, requests, self._pool.run, judging.run.journal().has_entries())
+        shared = Shared(judging, requests, self._pool.run, judging.run.journal().last() > 0)
         for report in self._reports:
             shared.note_lacking(report.worker, (server.name for server in report.servers if server.error is not None))
         await self._pool.do(ReplayJob(shared, piece) for piece in pieces)

@@ -133,11 +133,6 @@ def reference_calls(connection: sqlite3.Connection, task: str) -> list[Reference
     return [] if found is None else [ReferenceCall(*call) for call in unpack(found[0])]
 
 
-def file_rows(run: Run) -> dict[str, int]:
-    """The run's own numbers of its results files, by their paths as they were named."""
-    return dict(run.connection.execute("SELECT path, id FROM files"))
-
-
 def file_outcomes(run: Run, file: int) -> dict[str, dict[str, Outcome]]:
     """The outcomes of a results file's calls, by trajectory and position."""
     found: dict[str, dict[str, Outcome]] = {}

@@ -241,11 +241,3 @@ def next_failure(
         (*place, *more, *parameters),
     ).fetchone()
     return None if found is None else (int(found[0]), int(found[1]))
-
-
-def calls_of_trajectories(connection: sqlite3.Connection) -> dict[int, tuple[int, int]]:
-    """How many calls each trajectory has, and how many of them failed, by its row."""
-    rows = connection.execute(
-        f"SELECT trajectory, count(*), sum({is_failure('outcome')}) FROM calls GROUP BY 1"  # noqa: S608
-    )
-    return {row: (calls, failed) for row, calls, failed in rows}

@@ -142,10 +142,6 @@ class EffectsJournal:
         for *origin, server, tool, arguments, occurrence in self._db.execute(query):
             yield Origin(*origin), EffectKey(server, tool, arguments, occurrence)
 
-    def has_entries(self) -> bool:
-        """Whether any call with effects was sent."""
-        return self._db.execute("SELECT 1 FROM journal LIMIT 1").fetchone() is not None
-
     def note(self, origin: Origin, key: EffectKey) -> int:
         """Write down that a call is about to be sent; it is on the disk when this returns. Gives the entry's row."""
         self._db.execute("PRAGMA synchronous = FULL")

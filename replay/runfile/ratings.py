@@ -9,6 +9,7 @@ from replay.records import Outcome
 from replay.records.rating import Protocol, Rating, RatingKey
 from replay.runfile.conditions import placeholders
 from replay.runfile.rows import pack, unpack
+from replay.runfile.summary import outcomes_by_trajectory
 
 
 def is_rated(connection: sqlite3.Connection, key: RatingKey, judge_model: str, digest: str) -> bool:
@@ -51,20 +52,14 @@ def ratings(connection: sqlite3.Connection, protocol: Protocol, paths: Sequence[
 
 def outcomes_by_file_and_id(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[Outcome, int]]:
     """How many calls of each outcome every trajectory has, by the absolute path of its file and its id."""
-    rows = connection.execute(
-        "SELECT f.absolute_path, t.name, c.outcome, count(*) FROM calls c JOIN trajectories t ON t.id = c.trajectory "
-        "JOIN files f ON f.id = t.file GROUP BY t.id, c.outcome"
-    )
-    counts: dict[tuple[str, str], dict[Outcome, int]] = {}
-    for path, name, outcome, count in rows:
-        counts.setdefault((path, name), {})[Outcome(outcome)] = count
-    return counts
+    counts = outcomes_by_trajectory(connection)
+    return {(path, name): counts[row] for path, name, row in trajectories_by_path(connection) if row in counts}
 
 
-def trajectories_by_path(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """The absolute path of its file and the row of each trajectory, in the order in which they were read."""
+def trajectories_by_path(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """The absolute path of its file, the id and the row of each trajectory, in the order in which they were read."""
     rows = connection.execute(
-        "SELECT ifnull(f.absolute_path, f.path), t.id FROM trajectories t JOIN files f ON f.id = t.file "
+        "SELECT ifnull(f.absolute_path, f.path), t.name, t.id FROM trajectories t JOIN files f ON f.id = t.file "
         "ORDER BY t.file, t.id"
     )
-    return [(str(path), int(row)) for path, row in rows]
+    return rows.fetchall()

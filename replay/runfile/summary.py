@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from replay.records import FAILURES, Certainty, Outcome, Reason, faults_of, qualified_name
 from replay.records.summary import (
@@ -228,6 +228,7 @@ def _root_causes(run: Run, addresses: Addresses, most: int, where: str) -> Itera
             )
 
 
+_MAX_ROOT_GROUPS: Final = 50
 Breakdown: TypeAlias = Literal["server", "tool", "task_type", "rule", "reason"]
 
 
@@ -259,7 +260,6 @@ class RootGroup:
     tool: str
     outcome: Outcome
     rule: str
-    roots: int
     followed: int
 
 
@@ -304,20 +304,19 @@ def model_counts(connection: sqlite3.Connection, files: Sequence[int] | None = N
     ]
 
 
-def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int] = ()) -> list[Group]:
+def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int] | None = None) -> list[Group]:
     """Counts by server, tool, task type, rule or reason; what has most failures first.
 
     Args:
         connection: to the run file.
         by: what to group by.
-        files: only of these; all where empty.
+        files: only of these; by default all.
     """
     columns = "server, tool" if by == "tool" else by
     table = "outcome_counts" if by in {"task_type", "reason"} else "call_groups"
-    inside = f"file IN ({placeholders(files)})" if files else "1"
     rows = connection.execute(
-        f"SELECT {columns}, outcome, sum(n) FROM {table} WHERE n > 0 AND {inside} GROUP BY {columns}, outcome",  # noqa: S608
-        tuple(files),
+        f"SELECT {columns}, outcome, sum(n) FROM {table} WHERE n > 0 AND {in_files('file', files)} "  # noqa: S608
+        f"GROUP BY {columns}, outcome"
     )
     groups: dict[tuple[str, ...], dict[Outcome, int]] = {}
     for *names, outcome, number in rows:
@@ -339,19 +338,17 @@ def failed(outcomes: dict[Outcome, int]) -> int:
     return sum(outcomes.get(outcome, 0) for outcome in FAILURES)
 
 
-def root_groups(connection: sqlite3.Connection, files: Sequence[int] = (), limit: int = 50) -> list[RootGroup]:
+def root_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[RootGroup]:
     """The failures that made others fail, alike ones together; those that most followed from first."""
-    inside = f"c.file IN ({placeholders(files)}) AND" if files else ""
     rows = connection.execute(
         f"""
         WITH followers AS (
           SELECT c.trajectory, c.caused_by, count(*) AS n FROM calls c INDEXED BY calls_by_cause
-          WHERE {inside} c.caused_by IS NOT NULL GROUP BY c.file, c.trajectory, c.caused_by
+          WHERE {in_files("c.file", files)} AND c.caused_by IS NOT NULL GROUP BY c.file, c.trajectory, c.caused_by
         )
-        SELECT ifnull(r.server, ''), ifnull(r.tool, ''), r.outcome, r.rule, count(*), sum(f.n)
+        SELECT ifnull(r.server, ''), ifnull(r.tool, ''), r.outcome, r.rule, sum(f.n)
         FROM followers f JOIN calls r ON r.trajectory = f.trajectory AND r.position = f.caused_by
-        GROUP BY 1, 2, 3, 4 ORDER BY 6 DESC, 1, 2 LIMIT ?
-        """,  # noqa: S608
-        (*files, limit),
+        GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2 LIMIT {_MAX_ROOT_GROUPS}
+        """  # noqa: S608
     )
     return [RootGroup(server, tool, Outcome(outcome), *rest) for server, tool, outcome, *rest in rows]

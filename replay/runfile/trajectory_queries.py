@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from replay.errors import UsageError
 from replay.json_values import decode
@@ -239,7 +239,6 @@ _HAS_PARENT = re.compile(rb'"parent": ?\{')
 class StoredCall:
     """A call's verdict and its stored answer, as a trajectory's screen shows them."""
 
-    id: int
     ordinal: int
     position: str
     server: str
@@ -318,15 +317,14 @@ def stored_trajectory(connection: sqlite3.Connection, row: int) -> StoredTraject
     return StoredTrajectory(row, file, model, path, format_, bool(done), trajectory, calls)
 
 
-def _stored_call(columns: dict[str, object]) -> StoredCall:
+def _stored_call(columns: dict[str, Any]) -> StoredCall:
     return StoredCall(
-        id=int(str(columns["id"])),
-        ordinal=int(str(columns["ordinal"])),
-        position=str(columns["position"]),
-        server=str(columns["server"] or ""),
-        tool=str(columns["tool"] or ""),
+        ordinal=columns["ordinal"],
+        position=columns["position"],
+        server=columns["server"] or "",
+        tool=columns["tool"] or "",
         verdict=verdict_of_row(columns),
-        answer_key=None if columns["answer_key"] is None else str(columns["answer_key"]),
+        answer_key=columns["answer_key"],
     )
 
 

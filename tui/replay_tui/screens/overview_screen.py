@@ -106,14 +106,14 @@ class OverviewScreen(RunScreen):
 
     def _load_breakdowns(self) -> None:
         model = None if self._all else self.models.selected
-        files = list(self._files[self.models.cursor]) if model else []
+        files = self._files[self.models.cursor] if model else None
         whose = f" · {model.name}" if model else ""
         for name, title, _, _ in _PANELS:
             self.query_one(f"#{name}").border_title = plain(f"{title}{whose}")
         self._read_breakdowns(files, model.filter if model else "")
 
     @work(thread=True, exclusive=True, group="breakdowns")
-    def _read_breakdowns(self, files: list[int], prefix: str) -> None:
+    def _read_breakdowns(self, files: Sequence[int] | None, prefix: str) -> None:
         worker = get_current_worker()
         with self.open_run.thread_connection() as run:
             for name, _, _, by in _PANELS:
@@ -167,7 +167,7 @@ class OverviewScreen(RunScreen):
             self._panels.current = event.widget.id
 
 
-def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:
+def _rows(run: Run, by: Breakdown, files: Sequence[int] | None, prefix: str) -> list[CountsRow]:
     groups = count_queries.breakdown(run.connection, by, files)
     return [CountsRow(_name(by, group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
 
@@ -184,7 +184,7 @@ def _filter(by: Breakdown, group: Group) -> str:
     return f"{_KEYS[by]}:{filter_value(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
 
 
-def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
+def _root_rows(run: Run, files: Sequence[int] | None, prefix: str) -> list[CountsRow]:
     return [
         CountsRow(
             f"{qualified_name(root.server, root.tool)} · {root.rule}",
