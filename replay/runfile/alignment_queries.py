@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 from replay.records import Outcome
-from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
+from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
 from replay.runfile.rows import pack, unpack
@@ -25,6 +26,11 @@ class ReferenceCall:
     name: str
     signature: str
     """Its arguments as JSON."""
+
+    @property
+    def title(self) -> str:
+        """`R3 s2c1 server/tool`: its number, and what it is."""
+        return f"R{self.index} {self.position} {self.name}"
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,19 @@ def file_of(models: Mapping[int, AlignedModel], path: str) -> int | None:
     )
 
 
-def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
-    """The aligned tasks of a file."""
-    return [task for (task,) in connection.execute("SELECT task FROM aligned_tasks WHERE file = ? ORDER BY 1", (file,))]
+class TaskRow(NamedTuple):
+    """An aligned task as a line of a table."""
+
+    name: str
+    type: str | None
+    scores: tuple[float, ...]
+    """In the order of `COLUMNS`."""
+
+
+def task_rows(connection: sqlite3.Connection, file: int) -> list[TaskRow]:
+    """The aligned tasks of a file, in the order of their names."""
+    query = f"SELECT task, task_type, {', '.join(COLUMNS)} FROM task_scores WHERE file = ? ORDER BY task"  # noqa: S608
+    return [TaskRow(task, type_, tuple(scores)) for task, type_, *scores in connection.execute(query, (file,))]
 
 
 def aligned_task(connection: sqlite3.Connection, file: int, task: str) -> AlignedTask | None:
