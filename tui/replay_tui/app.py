@@ -27,8 +27,7 @@ from replay.runfile.salvage import damage_behind
 from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.safety.filesystem import write_atomically
 from replay.safety.text import one_line, printable
-from replay_tui.browser import Browser, ExportRequest, ShowCalls, ShowTrajectory
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import Browser, ExportRequest, OpenRun, ShowCalls, ShowTrajectory
 from replay_tui.palette import ActionProvider, NameProvider
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen
 from replay_tui.screens.run_screen import RunScreen

@@ -14,8 +14,7 @@ from textual.worker import get_current_worker
 
 from replay.runfile import Run
 from replay.safety.text import one_line
-from replay_tui.browser import Browser
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import Browser, OpenRun
 from replay_tui.widgets.tabs import TopBar
 
 _Answer = TypeVar("_Answer")
