@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from replay.records import Outcome
 from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
-from replay.runfile.conditions import placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.rows import pack, unpack
+from replay.runfile.rows import pack, placeholders, unpack
 from replay.runfile.run import Run
 from replay.runfile.task_runs import row_of_task, rows_by_id, save_task_score
 

@@ -9,9 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from replay.records import Outcome
 from replay.records.files import CallRow, TrajectoryRow
-from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.filters import Filter, call_condition, group_condition
-from replay.runfile.rows import call_row_of, rows_as_dicts
+from replay.runfile.rows import call_row_of, in_files, is_failure, placeholders, rows_as_dicts
 from replay.runfile.run import Run
 
 
@@ -19,14 +18,11 @@ def trajectory_rows(run: Run, files: Sequence[int] | None = None) -> Iterator[Tr
     """The trajectories of these files (by the run's numbers, by default all), in the order in which they were read."""
     rows = run.connection.execute(
         f"""
-        SELECT f.path, f.model, t.name, t.task_type, t.question, t.calls, t.steps
+        SELECT f.path AS file, f.model, t.name AS trajectory, t.task_type, t.question, t.calls, t.steps
         FROM trajectories t JOIN files f ON f.id = t.file WHERE {in_files("f.id", files)} ORDER BY t.file, t.id
         """  # noqa: S608
     )
-    for path, model, name, task_type, question, calls, steps in rows:
-        yield TrajectoryRow(
-            file=path, model=model, trajectory=name, task_type=task_type, question=question, calls=calls, steps=steps
-        )
+    return (TrajectoryRow(**columns) for columns in rows_as_dicts(rows))
 
 
 def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int | None = None) -> Iterator[CallRow]:

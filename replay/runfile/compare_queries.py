@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from replay.records import Certainty, Outcome, Reason, qualified_name
-from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.connection import readable_path
+from replay.runfile.rows import in_files, is_failure
 from replay.runfile.run import Run
 
 OTHER: Final = "other"

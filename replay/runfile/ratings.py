@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from replay.records import Outcome
 from replay.records.rating import Protocol, Rating, RatingKey
-from replay.runfile.conditions import placeholders
-from replay.runfile.rows import pack, unpack
+from replay.runfile.rows import pack, placeholders, unpack
 from replay.runfile.summary import outcomes_by_trajectory
 
 

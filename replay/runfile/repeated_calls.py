@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from replay.records.base import Record
 from replay.records.summary import RepeatedCalls
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.judged_files import forget_judged_file
+from replay.runfile.results_files import forget_judged_file
 from replay.runfile.run import Run
 
 _SESSION: Final = "session:"

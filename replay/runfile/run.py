@@ -30,7 +30,7 @@ from replay.runfile.connection import (
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path, is_there
-from replay.runfile.judged_files import forget_judged_file
+from replay.runfile.results_files import forget_judged_file
 from replay.runfile.rows import (
     call_columns,
     insert_calls,

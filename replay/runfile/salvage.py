@@ -28,8 +28,8 @@ from replay.runfile.connection import (
     version_of,
 )
 from replay.runfile.effects_journal import journalled
-from replay.runfile.judged_files import JUDGED
-from replay.runfile.rows import rows_as_dicts, unpack, verdict_of_row
+from replay.runfile.results_files import JUDGED
+from replay.runfile.rows import insertion, rows_as_dicts, unpack, verdict_of_row
 from replay.runfile.schema import APPLICATION_ID, FORMAT, VERSION, migrate, own_statements
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
 
@@ -282,10 +282,8 @@ def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str, fo
             row["answer"] = None
         if table == "meta" and (row["key"] in {"format", "version"} or row["key"].startswith(JUDGED)):
             continue
-        names = ", ".join(row)
-        marks = ", ".join("?" * len(row))
         try:
-            new.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
+            new.execute(insertion(table, row), tuple(row.values()))
             found.saved[table] += 1
         except sqlite3.Error:
             found.lost[table] += 1

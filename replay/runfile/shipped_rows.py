@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
 from replay.records.trajectory import mark_of, own_answer_key, stderr_key
-from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
-from replay.runfile.rows import insert_calls, pack, rows_as_dicts
+from replay.runfile.rows import insert_calls, insertion, pack, placeholders, rows_as_dicts
 from replay.runfile.run import Run
 from replay.safety.redaction import Redactor
 
@@ -152,10 +151,7 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
                 db.executemany(
                     "INSERT INTO findings VALUES (?, ?, ?, ?, ?)", ((row, *one) for one in rows.findings or ())
                 )
-            db.execute(
-                f"INSERT OR REPLACE INTO task_runs ({', '.join(known)}) VALUES ({placeholders(known)})",  # noqa: S608
-                tuple(known.values()),
-            )
+            db.execute(insertion("task_runs", known, verb="INSERT OR REPLACE"), tuple(known.values()))
             file = db.execute("SELECT file FROM trajectories WHERE id = ?", (row,)).fetchone()[0]
             insert_calls(db, ("trajectory", "file", *rows.columns), [(row, file, *call) for call in rows.calls])
             for answer in rows.answers:

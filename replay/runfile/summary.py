@@ -21,11 +21,11 @@ from replay.records.summary import (
     UnreadFile,
 )
 from replay.runfile.compare_queries import file_paths
-from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.repeated_calls import repeated_calls
+from replay.runfile.results_files import unread_files
+from replay.runfile.rows import in_files, is_failure, placeholders, rows_as_dicts
 from replay.runfile.run import Run
 from replay.runfile.trajectory_queries import Addresses
-from replay.runfile.unread_files import unread_files
 
 
 def summarize(
@@ -169,63 +169,44 @@ def _groups(run: Run, addresses: Addresses, where: str, most: int) -> Iterator[F
                    row_number() OVER (every ORDER BY n DESC, first) AS rank
             FROM alike WINDOW every AS (PARTITION BY server, tool, outcome, reason, rule)
         )
-        SELECT server, tool, outcome, reason, rule, calls, n, first FROM ranked
-        WHERE rank = 1 ORDER BY calls DESC, earliest LIMIT ?
+        SELECT r.server, r.tool, r.outcome, CASE r.outcome WHEN 'inconclusive' THEN r.reason END AS reason, r.rule,
+               r.calls, r.n AS alike, f.path AS example_file, t.name AS example_trajectory,
+               c.position AS example_call, c.message AS example_message
+        FROM (SELECT * FROM ranked WHERE rank = 1 ORDER BY calls DESC, earliest LIMIT ?) r
+        JOIN calls c ON c.trajectory = r.first / 1000000 AND c.ordinal = r.first % 1000000
+        JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file ORDER BY r.calls DESC, r.earliest
         """,  # noqa: S608
         (most,),
-    ).fetchall()
-    for server, tool, outcome, reason, rule, count, alike, first in rows:
-        path, name, position, message = run.connection.execute(
-            "SELECT f.path, t.name, c.position, c.message FROM calls c JOIN trajectories t ON t.id = c.trajectory "
-            "JOIN files f ON f.id = t.file WHERE c.trajectory = ? AND c.ordinal = ?",
-            divmod(first, 1_000_000),
-        ).fetchone()
-        yield FailureGroup(
-            server=server,
-            tool=tool,
-            outcome=outcome,
-            reason=reason if outcome == Outcome.INCONCLUSIVE else None,
-            rule=rule,
-            calls=count,
-            alike=alike,
-            example=addresses.call(path, name, position),
-            example_file=path,
-            example_trajectory=name,
-            example_call=position,
-            example_message=message,
-        )
+    )
+    for columns in rows_as_dicts(rows):
+        example = addresses.call(*(columns[f"example_{name}"] for name in ("file", "trajectory", "call")))
+        yield FailureGroup(**columns, example=example)
 
 
 def _root_causes(run: Run, addresses: Addresses, most: int, where: str) -> Iterator[RootCause]:
     causes = f"""
-        SELECT trajectory, caused_by FROM calls c JOIN files f ON f.id = c.file
-        WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT ?
+        SELECT f.path, t.name, c.position, c.server, c.tool, c.outcome, g.trajectory
+        FROM (
+            SELECT trajectory, caused_by, count(*) AS n FROM calls c JOIN files f ON f.id = c.file
+            WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY n DESC, 1, 2 LIMIT ?
+        ) g
+        JOIN calls c ON c.trajectory = g.trajectory AND c.position = g.caused_by
+        JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file ORDER BY g.n DESC, 7, 3
     """  # noqa: S608
-    for trajectory, cause in run.connection.execute(causes, (most,)).fetchall():
+    for path, name, cause, server, tool, outcome, trajectory in run.connection.execute(causes, (most,)).fetchall():
         followed = run.connection.execute(
             "SELECT outcome, count(*) FROM calls WHERE trajectory = ? AND caused_by = ? GROUP BY 1 ORDER BY 2 DESC, 1",
             (trajectory, cause),
         )
-        outcomes = {Outcome(outcome): count for outcome, count in followed}
-        found = run.connection.execute(
-            """
-            SELECT f.path, t.name, c.server, c.tool, c.outcome
-            FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
-            WHERE c.trajectory = ? AND c.position = ?
-            """,
-            (trajectory, cause),
-        ).fetchone()
-        if found is not None:
-            path, name, server, tool, outcome = found
-            yield RootCause(
-                address=addresses.call(path, name, cause),
-                file=path,
-                trajectory=name,
-                call=cause,
-                tool=qualified_name(server, tool),
-                outcome=outcome,
-                followed=outcomes,
-            )
+        yield RootCause(
+            address=addresses.call(path, name, cause),
+            file=path,
+            trajectory=name,
+            call=cause,
+            tool=qualified_name(server, tool),
+            outcome=outcome,
+            followed={Outcome(outcome): count for outcome, count in followed},
+        )
 
 
 _MAX_ROOT_GROUPS: Final = 50

@@ -13,9 +13,8 @@ from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
 from replay.records.rating import recorded_scores
 from replay.records.time_span import utc
-from replay.runfile.conditions import fault_in_sql, in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.rows import unpack
+from replay.runfile.rows import fault_in_sql, in_files, insertion, is_failure, placeholders, unpack
 from replay.safety.redaction import Redactor
 
 
@@ -30,25 +29,22 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
         redactor: takes the secrets out.
     """
     task, usage, reported = trajectory.task, trajectory.usage, trajectory.reported
-    passed = None if reported is None or reported.passed is None else int(reported.passed)
-    recorded = scores_of(trajectory)
-    db.execute(
-        "INSERT OR REPLACE INTO task_runs (trajectory, model, task, labels, parent, passed, score, input_tokens, "
-        "output_tokens, started_at, seconds, recorded_scores) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            row,
-            redactor.text(trajectory.model),
-            redactor.text(task.id) if task.id else name,
-            json.dumps(redactor.json(task.labels or {}), ensure_ascii=False),
-            redactor.text(trajectory.parent.trajectory) if trajectory.parent else None,
-            passed,
-            reported.score if reported else None,
-            usage.input_tokens if usage else None,
-            usage.output_tokens if usage else None,
-            *times_of(trajectory),
-            recorded,
-        ),
-    )
+    started_at, seconds = times_of(trajectory)
+    values: Mapping[str, Any] = {
+        "trajectory": row,
+        "model": redactor.text(trajectory.model),
+        "task": redactor.text(task.id) if task.id else name,
+        "labels": json.dumps(redactor.json(task.labels or {}), ensure_ascii=False),
+        "parent": redactor.text(trajectory.parent.trajectory) if trajectory.parent else None,
+        "passed": reported.passed if reported else None,
+        "score": reported.score if reported else None,
+        "input_tokens": usage.input_tokens if usage else None,
+        "output_tokens": usage.output_tokens if usage else None,
+        "started_at": started_at,
+        "seconds": seconds,
+        "recorded_scores": scores_of(trajectory),
+    }
+    db.execute(insertion("task_runs", values, verb="INSERT OR REPLACE"), tuple(values.values()))
 
 
 def times_of(trajectory: Trajectory) -> tuple[str | None, float | None]:
@@ -94,11 +90,7 @@ def save_task_score(db: sqlite3.Connection, file: int, task: AlignedTask, trajec
         "completion_rate": judge.completion_rate if judge else None,
         "information_grounding_rate": judge.information_grounding_rate if judge else None,
     }
-    marks = ", ".join("?" * len(values))
-    db.execute(
-        f"INSERT OR REPLACE INTO task_scores ({', '.join(values)}) VALUES ({marks})",  # noqa: S608
-        tuple(values.values()),
-    )
+    db.execute(insertion("task_scores", values, verb="INSERT OR REPLACE"), tuple(values.values()))
 
 
 def rebuild_task_scores(db: sqlite3.Connection) -> None:

@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple, Self
 from replay.errors import UsageError
 from replay.json_values import decode
 from replay.records import Trajectory, Verdict
-from replay.runfile.conditions import in_files, is_failure
-from replay.runfile.rows import rows_as_dicts, unpack, unpacked_text, verdict_of_row
+from replay.runfile.rows import in_files, is_failure, rows_as_dicts, unpack, unpacked_text, verdict_of_row
 from replay.runfile.run import Run
 from replay.safety.text import one_line
 from replay.suggestions import nearest_name, nearest_names

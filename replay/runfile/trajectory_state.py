@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from replay.records import ENVIRONMENT_REASONS, CallResult, Outcome, Trajectory
-from replay.runfile.conditions import placeholders
-from replay.runfile.rows import call_result_of, load_answer, rows_as_dicts
+from replay.runfile.rows import call_result_of, load_answer, placeholders, rows_as_dicts
 
 MAY_BE_TRIED_AGAIN = f"""
   (c.outcome = '{Outcome.INCONCLUSIVE}' AND c.reason IN ({", ".join(f"'{name}'" for name in ENVIRONMENT_REASONS)})

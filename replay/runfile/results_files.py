@@ -1,19 +1,23 @@
-"""What results files were when they were judged by recorded answers: while one is the same, it is not read again."""
+"""What the run knows of results files as such: what each was when it was judged by recorded answers, and what could not
+be read. While a file is the same, it is not read again; of what is missing every table of the run tells.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from replay.records import Record, digest
-from replay.runfile.effects_journal import absolute_path
+from replay.records.summary import UnreadFile
+from replay.runfile.effects_journal import absolute_path, is_there
 
 JUDGED: Final = "judged:"
 """Before the run's number of a file: the key in the table `meta` under which stands what it was."""
+_UNREAD: Final = TypeAdapter(dict[str, UnreadFile])
 
 
 class JudgedFile(Record):
@@ -89,3 +93,31 @@ def keep_files(db: sqlite3.Connection, paths: Iterable[str]) -> None:
             db.execute("DELETE FROM calls WHERE file = ?", (row,))
             db.execute("DELETE FROM trajectories WHERE file = ?", (row,))
             db.execute("DELETE FROM files WHERE id = ?", (row,))
+
+
+def save_unread(db: sqlite3.Connection, files: Sequence[UnreadFile], read: Iterable[str]) -> None:
+    """Keep what could not be read; what was read meanwhile, or is not there any more, is forgotten.
+
+    Args:
+        db: of the run.
+        files: that could not be read, or not as a whole.
+        read: paths of those that could.
+    """
+    known = {path: file for path, file in _unread_by_path(db).items() if is_there(path)}
+    for path in map(absolute_path, read):
+        known.pop(path, None)
+    known |= {absolute_path(file.path): file for file in files}
+    if known:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('unread', ?)", (_UNREAD.dump_json(known).decode(),))
+    else:
+        db.execute("DELETE FROM meta WHERE key = 'unread'")
+
+
+def unread_files(db: sqlite3.Connection) -> tuple[UnreadFile, ...]:
+    """What could not be read of the files that the run was made of."""
+    return tuple(_unread_by_path(db).values())
+
+
+def _unread_by_path(db: sqlite3.Connection) -> dict[str, UnreadFile]:
+    found = db.execute("SELECT value FROM meta WHERE key = 'unread'").fetchone()
+    return {} if found is None else _UNREAD.validate_json(found[0])
