@@ -30,10 +30,9 @@ from replay.safety.text import one_line, printable
 from replay_tui.browser import Browser, ExportRequest, OpenRun, ShowCalls, ShowTrajectory
 from replay_tui.palette import ActionProvider, NameProvider
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen
-from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.run_screen import SCREENS, RunScreen
 from replay_tui.terminal import PLAIN_TEXT, open_in_editor, source_line
 from replay_tui.theme import DARK, LIGHT
-from replay_tui.widgets.tabs import SCREENS
 
 if TYPE_CHECKING:
     from replay_tui.screens.calls_screen import CallsScreen

@@ -24,15 +24,13 @@ from replay.runfile.alignment_queries import ReferenceCall, TaskRow
 from replay.runfile.run_command import shown_path
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
-from replay_tui.pages.trajectory_pages import signature_lines, without_partner
-from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import Cell, Column, fitted, plain, titled
 from replay_tui.screens.overview_screen import METRIC_SHORT, METRIC_WORDS
-from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.run_screen import LineTabs, RunScreen
+from replay_tui.screens.trajectory_pages import signature_lines, without_partner
 from replay_tui.theme import Palette
 from replay_tui.widgets.row_list import RecordList, RowList
-from replay_tui.widgets.tabs import LineTabs
-from replay_tui.widgets.text_page import TextPage
+from replay_tui.widgets.text_page import Row, TextPage, Writer
 
 _PANELS = {"pairs": "Pairs", "metrics": "How the metrics came about"}
 

@@ -21,10 +21,9 @@ from replay.runfile.filters import filter_value
 from replay.runfile.summary import Breakdown, Group, ModelCount, RootGroup
 from replay_tui.browser import ShowCalls
 from replay_tui.rendering import Cell, Column, plain, titled, told_apart
-from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.run_screen import LineTabs, RunScreen
 from replay_tui.widgets.counts_table import CountsRow, CountsTable, Measure
 from replay_tui.widgets.row_list import RecordList, RowList
-from replay_tui.widgets.tabs import LineTabs
 
 _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("servers", "Servers", "server", "server"),

@@ -19,7 +19,10 @@ from replay.runfile import Run, alignment_queries, call_queries, trajectory_quer
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory, TrajectoryPlace
 from replay.safety.text import cut, one_line
-from replay_tui.pages.trajectory_pages import (
+from replay_tui.rendering import plain
+from replay_tui.screens.dialogs import WholeTextScreen
+from replay_tui.screens.run_screen import LineTabs, RunScreen
+from replay_tui.screens.trajectory_pages import (
     CallFacts,
     call_page,
     raw_page,
@@ -28,14 +31,9 @@ from replay_tui.pages.trajectory_pages import (
     whole_call,
     whole_task,
 )
-from replay_tui.pages.writer import Row
-from replay_tui.rendering import plain
-from replay_tui.screens.dialogs import WholeTextScreen
-from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.dag_view import CallBox, DagView
-from replay_tui.widgets.tabs import LineTabs
-from replay_tui.widgets.text_page import TextPage
+from replay_tui.widgets.text_page import Row, TextPage
 
 _PANELS = {"call": "Call", "task": "Task", "raw": "Raw"}
 

@@ -17,10 +17,10 @@ from replay.records.finding import Finding
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
 from replay.safety.text import one_line
-from replay_tui.pages.lines import answer_kind, answer_lines, json_lines, text_lines
-from replay_tui.pages.writer import Row, Writer
+from replay_tui.json_lines import answer_kind, answer_lines, json_lines, text_lines
 from replay_tui.rendering import fitted, news_first
 from replay_tui.theme import Palette
+from replay_tui.widgets.text_page import Row, Writer
 
 _MAX_LINES = 400
 _MAX_LINE_LENGTH = 4000

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from replay.dag.documents import join
 from replay.records import Answer, JsonObject, RpcError, TransportFault, blocks_of
 
 
@@ -33,11 +34,11 @@ def _lines(value: Any, pointer: str, indent: str, lead: str) -> Iterator[JsonLin
         return
     if isinstance(value, dict) and value:
         members = [
-            (f"{json.dumps(key, ensure_ascii=False)}: ", _joined(pointer, key), item) for key, item in value.items()
+            (f"{json.dumps(key, ensure_ascii=False)}: ", join(pointer, key), item) for key, item in value.items()
         ]
         yield from _nested("{", "}", members, pointer, indent, lead)
     elif isinstance(value, list) and value:
-        members = [("", f"{pointer}/{number}", item) for number, item in enumerate(value)]
+        members = [("", join(pointer, number), item) for number, item in enumerate(value)]
         yield from _nested("[", "]", members, pointer, indent, lead)
     else:
         yield JsonLine(f"{indent}{lead}{json.dumps(value, ensure_ascii=False)}", pointer, True)
@@ -60,10 +61,6 @@ def _nested(
             inner[-1] = inner[-1]._replace(text=inner[-1].text + ",")
         yield from inner
     yield JsonLine(f"{indent}{right}", pointer, False)
-
-
-def _joined(pointer: str, key: str) -> str:
-    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 _MAX_PARSED: Final = 200_000
