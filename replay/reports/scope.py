@@ -210,8 +210,8 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
     places, known = trajectory_places(run), selection.known
     run.check_has_verdicts()
     if selection.call is not None:
-        place = find_call(run, selection.call)
-        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
+        place, position = find_call(run, selection.call)
+        return ReportScope(run, [place], position, whole=False, known=known)
     if selection.trajectory is not None:
         return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
     if selection.filter:

@@ -103,7 +103,8 @@ def matching_calls(
     if order == "run" or (order == "model" and not descending):
         yield from _in_run_order(connection, wanted, descending=descending)
     elif order in _SORT and wanted.needs_each_call:
-        ranks = {group: rank for rank, group in enumerate(_sorted_groups(connection, wanted, order, descending))}
+        query, parameters = _groups_in_order(wanted, order, descending=descending)
+        ranks = {group: rank for rank, (group,) in enumerate(connection.execute(query, parameters))}
         found = [call for chunk in _in_run_order(connection, wanted) for call in chunk]
         yield sorted(found, key=lambda call: ranks.get(call[1], 0))
     elif order in _SORT:
@@ -136,11 +137,6 @@ def _by_trajectory(
             (*parameters, *more),
         )
     )
-
-
-def _sorted_groups(connection: sqlite3.Connection, wanted: Filter, order: Order, descending: bool) -> list[int]:
-    query, parameters = _groups_in_order(wanted, order, descending=descending)
-    return [group for (group,) in connection.execute(query, parameters)]
 
 
 def _groups_in_order(wanted: Filter, order: Order, *, descending: bool) -> tuple[str, tuple[object, ...]]:

@@ -110,6 +110,12 @@ def check_is_private(path: Path) -> None:
             raise _not_written(Path(f"{path}{suffix}"), error) from None
 
 
+def remove_run(path: Path) -> None:
+    """Remove a run file, with what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
 class LimitedConnection(sqlite3.Connection):
     """A connection whose statements end: a stranger's file may be made so that one would go on for ever."""
 

@@ -161,13 +161,11 @@ def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = Fa
     if not call.arguments:
         return "{}"
     arguments = call.arguments if is_clean else redactor.json(call.arguments)
-    text = json.dumps({key: _beginning(value) for key, value in arguments.items()}, ensure_ascii=False)
+    beginnings = {
+        key: value[: _MAX_PREVIEW + 1] if isinstance(value, str) else value for key, value in arguments.items()
+    }
+    text = json.dumps(beginnings, ensure_ascii=False)
     return text[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
-
-
-def _beginning(value: Any) -> Any:
-    """As much of a text as can stand in a preview; any other value as it is."""
-    return value[: _MAX_PREVIEW + 1] if isinstance(value, str) else value
 
 
 def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:

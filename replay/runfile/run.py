@@ -27,6 +27,7 @@ from replay.runfile.connection import (
     open_connection,
     prepare_tables,
     readable_path,
+    remove_run,
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path, is_there
@@ -44,7 +45,7 @@ from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
     TrajectoryState,
-    forget_verdicts_of,
+    forget_trajectory,
     restart,
     unfinished_state,
 )
@@ -82,8 +83,7 @@ class Run:
         lock = take_lock(path)
         try:
             if fresh:
-                for suffix in ("", "-wal", "-shm"):
-                    Path(f"{path}{suffix}").unlink(missing_ok=True)
+                remove_run(path)
             connection = open_connection(path, readonly=False)
             prepare_tables(path, connection)
         except BaseException:
@@ -214,15 +214,13 @@ class Run:
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
                 (file_id, self._name(trajectory)),
             ).fetchone()
+            if found is not None and not _is_digest_of(found[1], trajectory, new_digest):
+                forget_trajectory(db, found[0])
+                found = None
             if found is None:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, record=record)
                 return TrajectoryState(row, False, {})
-            row, old_digest, old_policy, done = found
-            if not _is_digest_of(old_digest, trajectory, new_digest):
-                forget_verdicts_of(db, row)
-                db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, record=record)
-                return TrajectoryState(row, False, {})
+            row, _, old_policy, done = found
             if old_policy != policy:
                 restart(db, row, policy)
                 done = False
@@ -291,8 +289,7 @@ class Run:
             held = db.execute("SELECT id, name FROM trajectories WHERE file = ?", found).fetchall()
             gone = [row for row, name in held if name not in names]
             for row in gone:
-                forget_verdicts_of(db, row)
-                db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
+                forget_trajectory(db, row)
         if not gone:
             return []
         what = "1 trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
@@ -472,7 +469,6 @@ def _is_digest_of(kept: str, trajectory: Trajectory, current: str) -> bool:
     return kept == current or kept == digest(trajectory.model_dump(mode="json"))
 
 
-def _common_end(first: str, second: str) -> int:
-    """How many of their last names two paths share."""
-    pairs = zip(reversed(first.split("/")), reversed(second.split("/")), strict=False)
-    return next((number for number, (left, right) in enumerate(pairs) if left != right), first.count("/"))
+def _common_end(*paths: str) -> int:
+    """How many of their last names paths share."""
+    return len(os.path.commonprefix([path.split("/")[::-1] for path in paths]))  # noqa: RUF071

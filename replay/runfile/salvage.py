@@ -25,6 +25,7 @@ from replay.runfile.connection import (
     check_run_schema,
     open_connection,
     prepare_tables,
+    remove_run,
     version_of,
 )
 from replay.runfile.effects_journal import journalled
@@ -193,20 +194,15 @@ def salvage_run(path: Path, target: Path) -> Salvage:
                 _mend(new, found)
                 new.execute("COMMIT")
         except (*UNREADABLE, OSError) as error:
-            _remove(target)
+            remove_run(target)
             raise RunFileError(str(path), f"nothing of it can be saved: {error}") from None
         except BaseException:
-            _remove(target)
+            remove_run(target)
             raise
     if not found.saved["trajectories"]:
-        _remove(target)
+        remove_run(target)
         raise RunFileError(str(path), "nothing of it can be saved: no trajectory can be read")
     return found
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _readable(path: Path, copy: Path) -> sqlite3.Connection:

@@ -8,6 +8,7 @@ import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from pathlib import PurePath
 from typing import Any, Final, NamedTuple, Self
 
@@ -40,17 +41,6 @@ class TrajectoryPlace(NamedTuple):
     trajectory: str
 
 
-class CallPlace(NamedTuple):
-    """One call of a run."""
-
-    row: int
-    """Of its trajectory, in the table trajectories."""
-    file: str
-    model: str
-    trajectory: str
-    call: str
-
-
 def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     """The trajectory that an id names, whole or by its first characters; `MODEL:ID` or `FILE:ID` where several have it.
 
@@ -66,8 +56,8 @@ def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     raise _missing("trajectory", ref, [place.trajectory for place in places])
 
 
-def find_call(run: Run, ref: str) -> CallPlace:
-    """The call that an id names; the trajectory may be left out where the run has only one.
+def find_call(run: Run, ref: str) -> tuple[TrajectoryPlace, str]:
+    """The trajectory and the position of the call that an id names; of a run with one trajectory, the position alone.
 
     Raises:
         UsageError: there is none (names the nearest), or there are several.
@@ -80,11 +70,11 @@ def find_call(run: Run, ref: str) -> CallPlace:
     found = _named(name, places) if name else list(places)
     if not found:
         raise _missing(
-            "call", ref, [f"{place.trajectory}:{position}" for place in places if _has(run, place, position)]
+            "call", ref, [f"{place.trajectory}:{position}" for place in places if position in _positions(run, place)]
         )
-    holding = [place for place in found if _has(run, place, position)]
+    holding = [place for place in found if position in _positions(run, place)]
     if len(holding) == 1:
-        return CallPlace(*holding[0], position)
+        return holding[0], position
     if holding:
         raise _ambiguous("call", ref, [f"{address(place, places)}:{position}" for place in holding])
     near = [f"{found[0].trajectory}:{other}" for other in _positions(run, found[0])]
@@ -157,12 +147,8 @@ class Addresses:
             return name
         index = bisect_left(self._sorted, name)
         beside = self._sorted[max(0, index - 1) : index] + self._sorted[index + 1 : index + 2]
-        shared = max((_common_beginning(name, other) for other in beside), default=0)
+        shared = max((len(commonprefix([name, other])) for other in beside), default=0)  # noqa: RUF071
         return name[: max(shared + 1, drawn.start() + _DRAWN_CHARACTERS)]
-
-
-def _common_beginning(first: str, second: str) -> int:
-    return next((at for at, (left, right) in enumerate(zip(first, second, strict=False)) if left != right), len(first))
 
 
 def address(place: TrajectoryPlace, places: Iterable[TrajectoryPlace]) -> str:
@@ -201,11 +187,6 @@ def _owners(place: TrajectoryPlace) -> Iterator[str]:
 def _positions(run: Run, place: TrajectoryPlace) -> list[str]:
     rows = run.connection.execute("SELECT position FROM calls WHERE trajectory = ? ORDER BY ordinal", (place.row,))
     return [position for (position,) in rows]
-
-
-def _has(run: Run, place: TrajectoryPlace, position: str) -> bool:
-    query = "SELECT 1 FROM calls WHERE trajectory = ? AND position = ?"
-    return run.connection.execute(query, (place.row, position)).fetchone() is not None
 
 
 def _examples(run: Run, ref: str, places: list[TrajectoryPlace]) -> list[str]:

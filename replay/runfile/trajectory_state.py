@@ -45,14 +45,15 @@ def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Traje
     return TrajectoryState(row, False, results)
 
 
-def forget_verdicts_of(db: sqlite3.Connection, row: int) -> None:
-    """Drop the verdicts; what was noted of calls with effects stays."""
+def forget_trajectory(db: sqlite3.Connection, row: int) -> None:
+    """Drop a trajectory with its verdicts; what was noted of calls with effects stays."""
     db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
+    db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
 
 
 def restart(db: sqlite3.Connection, row: int, policy: str) -> None:
     """Drop the verdicts of a trajectory that is judged under another policy."""
-    forget_verdicts_of(db, row)
+    db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
     db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
 
 
