@@ -26,8 +26,7 @@ from replay.formats.fields import (
 )
 from replay.json_values import bounded, is_too_deep, json_text, json_value, parse_json
 from replay.records import Answer, Call, JsonObject, Record, Step, TextAnswer, Tool, ToolResult, Trajectory, Usage
-from replay.records.answer import texts_of
-from replay.records.trajectory import ReportedResult
+from replay.records.trajectory import ReportedResult, texts_of
 
 _R = TypeVar("_R", bound=Record)
 

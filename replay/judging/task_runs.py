@@ -14,7 +14,7 @@ from replay.records import Trajectory, qualified_name
 from replay.records.server import Server, Tool
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.ratings import trajectories_by_path
+from replay.runfile.task_runs import trajectories_by_path
 from replay.runfile.trajectory_queries import trajectory_record
 
 _T = TypeVar("_T")

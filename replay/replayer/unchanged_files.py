@@ -23,7 +23,7 @@ from replay.records import digest
 from replay.replayer.judging import FileListener, Source
 from replay.replayer.plan import Options, policy_of, stored_facts
 from replay.runfile import Run
-from replay.runfile.results_files import JudgedFile, digest_of_knowledge, judged_file, keep_judged_file
+from replay.runfile.run_inputs import JudgedFile, digest_of_knowledge, judged_file, keep_judged_file
 
 _CHUNK: Final = 1 << 20
 

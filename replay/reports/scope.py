@@ -26,7 +26,8 @@ from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.call_queries import matching_positions
 from replay.runfile.filters import parse, read_vocabulary
-from replay.runfile.summary import failed, outcomes_by_trajectory
+from replay.runfile.summary import failed
+from replay.runfile.task_runs import outcomes_by_trajectory
 from replay.runfile.trajectory_queries import Addresses, TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names

@@ -31,7 +31,6 @@ from replay.runfile.connection import (
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path, is_there
-from replay.runfile.results_files import forget_judged_file
 from replay.runfile.rows import (
     call_columns,
     insert_calls,
@@ -40,6 +39,7 @@ from replay.runfile.rows import (
     pack_text,
     with_own_key,
 )
+from replay.runfile.run_inputs import forget_judged_file
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (

@@ -29,8 +29,8 @@ from replay.runfile.connection import (
     version_of,
 )
 from replay.runfile.effects_journal import journalled
-from replay.runfile.results_files import JUDGED
 from replay.runfile.rows import insertion, rows_as_dicts, unpack, verdict_of_row
+from replay.runfile.run_inputs import JUDGED
 from replay.runfile.schema import APPLICATION_ID, FORMAT, VERSION, migrate, own_statements
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
 

@@ -22,9 +22,9 @@ from replay.records.summary import (
 )
 from replay.runfile.compare_queries import file_paths
 from replay.runfile.repeated_calls import repeated_calls
-from replay.runfile.results_files import unread_files
 from replay.runfile.rows import in_files, is_failure, placeholders, rows_as_dicts
 from replay.runfile.run import Run
+from replay.runfile.run_inputs import unread_files
 from replay.runfile.trajectory_queries import Addresses
 
 
@@ -304,14 +304,6 @@ def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int
         groups.setdefault(tuple(names), {})[Outcome(outcome)] = number
     found = [Group(names, outcomes) for names, outcomes in groups.items() if any(names) or by != "reason"]
     return sorted(found, key=lambda group: (-failed(group.outcomes), -sum(group.outcomes.values()), group.names))
-
-
-def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[int, dict[Outcome, int]]:
-    """How many calls of each outcome every trajectory has, by its row."""
-    counts: dict[int, dict[Outcome, int]] = {}
-    for row, outcome, number in connection.execute("SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"):
-        counts.setdefault(row, {})[Outcome(outcome)] = number
-    return counts
 
 
 def failed(outcomes: dict[Outcome, int]) -> int:

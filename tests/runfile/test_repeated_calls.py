@@ -14,7 +14,7 @@ from replay.records.summary import RepeatedCalls
 from replay.reports.basis import repeated_line
 from replay.runfile import Run, call_rows
 from replay.runfile.repeated_calls import repeated_calls
-from replay.runfile.results_files import keep_files
+from replay.runfile.run_inputs import keep_files
 from tests.in_process import replay_here
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

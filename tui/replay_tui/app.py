@@ -43,18 +43,6 @@ _IDLE_SECONDS = 0.15
 """Seconds between one screen that is made ready and the next."""
 
 
-_TOOLTIPS = {
-    "overview": "How each model did",
-    "calls": "The list of calls",
-    "trajectory": "What happened in one trajectory",
-    "alignment": "Prediction beside reference",
-    "compare": "Two models, or two runs",
-    "models": "All models side by side, by any measure",
-    "audit": "How much of the scores is the models' own",
-}
-"""Of the key of each screen."""
-
-
 def _screen(name: str) -> Screen[None]:
     """A screen, imported when it is made: some bring the diagnosis, numpy and scipy, which the first can spare."""
     screen: Screen[None] = resolve_name(f"replay_tui.screens.{name}_screen:{name.capitalize()}Screen")()
@@ -77,8 +65,8 @@ class BrowseApp(Browser):
     MODES = {name: partial(_screen, name) for name in SCREENS}  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(key, f"go('{name}')", title, show=False, tooltip=_TOOLTIPS[name])
-            for name, (key, title) in SCREENS.items()
+            Binding(str(key), f"go('{name}')", name.capitalize(), show=False, tooltip=about)
+            for key, (name, about) in enumerate(SCREENS.items(), 1)
         ),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),

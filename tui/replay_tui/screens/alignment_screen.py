@@ -21,7 +21,7 @@ from replay.alignment import SignedTask, sign
 from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.runfile import alignment_queries, trajectory_queries
 from replay.runfile.alignment_queries import ReferenceCall, TaskRow
-from replay.runfile.run_command import shown_path
+from replay.runfile.run_inputs import shown_path
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
 from replay_tui.rendering import Cell, Column, fitted, plain, titled

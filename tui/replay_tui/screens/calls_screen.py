@@ -10,16 +10,14 @@ from array import array
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Final
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from replay.records import Outcome, qualified_name
@@ -28,11 +26,12 @@ from replay.runfile.call_queries import ORDERS, CallLine, Order, failing_groups
 from replay.runfile.filters import Filter
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
-from replay_tui.rendering import Cell, Column, news, news_first, strip_of, told_apart
+from replay_tui.rendering import Cell, Column, news, news_first, told_apart
 from replay_tui.screens.run_screen import RunScreen
-from replay_tui.theme import Palette, palette
+from replay_tui.theme import Palette
 from replay_tui.widgets.filter_line import FilterLine
 from replay_tui.widgets.row_list import RowList
+from replay_tui.widgets.text_page import Row, TextPage
 
 _AT_FIRST: Final = "outcome:failed"
 """What the list shows before anybody asked for something; a filter that is typed takes its place."""
@@ -249,41 +248,27 @@ def _what_happened(line: CallLine) -> str:
     return (news if succeeded else news_first)(line.message, line.rule)
 
 
-class CallPreview(Widget):
+class CallPreview(TextPage, can_focus=False):
     """The verdict in words, the rule behind it, the start of the arguments."""
 
     DEFAULT_CSS = """
     CallPreview { height: 4; border-top: solid $border-blurred; padding: 0 1; background: $surface; }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._line: CallLine | None = None
 
-    def show(self, line: CallLine | None) -> None:
-        """Show this call."""
-        self._line = line
-        self.refresh()
-
-    def render_line(self, y: int) -> Strip:
-        """Draw a line."""
-        width = self.content_region.width
-        styles = palette(dark=self.app.current_theme.dark)
-        parts = self._parts(y, styles) if self._line is not None else []
-        segments = [Segment(one_line(text, width) + "  ", style) for text, style in parts if text]
-        return strip_of(segments, width, self.rich_style)
-
-    def _parts(self, y: int, styles: Palette) -> list[tuple[str, Style]]:
-        line = self._line
-        assert line is not None
-        if y == 0:
-            outcome = f"{line.outcome.letter} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
-            return [(outcome, styles.outcome(line.outcome)), (news_first(line.message, line.rule), styles.text)]
-        if y == 1:
-            cause = f"caused by {line.caused_by}" if line.caused_by else ""
-            facts = [f"rule {line.rule}", line.certainty, f"drift {line.drift}" if line.drift else "", cause]
-            return [(" · ".join(fact for fact in facts if fact), styles.dim)]
-        return [("arguments", styles.dim), (line.arguments or "none", styles.text)]
+def preview_page(line: CallLine | None, width: int, styles: Palette) -> list[Row]:
+    """The page."""
+    if line is None:
+        return []
+    outcome = f"{line.outcome.letter} {line.outcome.label}" + (f" ({line.reason})" if line.reason else "")
+    cause = f"caused by {line.caused_by}" if line.caused_by else ""
+    facts = [f"rule {line.rule}", line.certainty, f"drift {line.drift}" if line.drift else "", cause]
+    lines = (
+        ((outcome, styles.outcome(line.outcome)), (news_first(line.message, line.rule), styles.text)),
+        ((" · ".join(fact for fact in facts if fact), styles.dim),),
+        (("arguments", styles.dim), (line.arguments or "none", styles.text)),
+    )
+    return [[Segment(one_line(text, width) + "  ", style) for text, style in parts if text] for parts in lines]
 
 
 class CallsScreen(RunScreen):
@@ -350,7 +335,7 @@ class CallsScreen(RunScreen):
     @on(RowList.Moved, "#calls")
     def _preview(self) -> None:
         """Another call under the cursor."""
-        self.query_one(CallPreview).show(self.table.selected)
+        self.query_one(CallPreview).show(partial(preview_page, self.table.selected))
 
     @on(RowList.Chosen, "#calls")
     def chosen(self) -> None:

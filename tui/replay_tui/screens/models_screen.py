@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -49,12 +50,12 @@ class ModelsTable(RecordList[ComparedModel]):
     BORDER_TITLE = "Models"
     EMPTY = "no models yet; replay classify results/*.json adds them"
 
+    @dataclass
     class Sorted(Message):
         """Another order is wanted."""
 
-        def __init__(self, measure: str, *, reverse: bool) -> None:
-            super().__init__()
-            self.measure, self.reverse = measure, reverse
+        measure: str
+        reverse: bool
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

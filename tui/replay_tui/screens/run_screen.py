@@ -18,9 +18,16 @@ from replay.safety.text import one_line
 from replay_tui.browser import Browser, OpenRun
 
 _Answer = TypeVar("_Answer")
-_NAMES: Final = ("overview", "calls", "trajectory", "alignment", "compare", "models", "audit")
-SCREENS: Final = {name: (str(number), name.capitalize()) for number, name in enumerate(_NAMES, 1)}
-"""Key and title of each screen."""
+SCREENS: Final = {
+    "overview": "How each model did",
+    "calls": "The list of calls",
+    "trajectory": "What happened in one trajectory",
+    "alignment": "Prediction beside reference",
+    "compare": "Two models, or two runs",
+    "models": "All models side by side, by any measure",
+    "audit": "How much of the scores is the models' own",
+}
+"""What each screen shows; their keys are their numbers."""
 _ROOM_FOR_NAMES: Final = 86
 """Columns from which every screen's name is written out."""
 MIN_SIZE = (60, 16)
@@ -75,14 +82,14 @@ class TopBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Both."""
-        yield LineTabs({name: " ".join(words) for name, words in SCREENS.items()}, self._current)
+        yield LineTabs({name: f"{key} {name.capitalize()}" for key, name in enumerate(SCREENS, 1)}, self._current)
         yield Static("", id="run", markup=False)
 
     def on_resize(self) -> None:
         """Where there is little room, the other screens are numbers."""
         labels = [
-            f"{key} {title}" if self.size.width >= _ROOM_FOR_NAMES or name == self._current else key
-            for name, (key, title) in SCREENS.items()
+            f"{key} {name.capitalize()}" if self.size.width >= _ROOM_FOR_NAMES or name == self._current else str(key)
+            for key, name in enumerate(SCREENS, 1)
         ]
         for tab, label in zip(self.query(Tab), labels, strict=True):
             tab.label = label

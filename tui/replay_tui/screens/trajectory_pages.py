@@ -231,7 +231,7 @@ def _stderr(writer: Writer, verdict: Verdict | None) -> None:
 
 def _flow(writer: Writer, facts: CallFacts) -> None:
     position = facts.call.position
-    into = [edge for edge in facts.graph.edges if edge.consumer == position]
+    into = facts.graph.into(position)
     out = [edge for edge in facts.graph.edges if edge.producer == position]
     if not into and not out:
         return

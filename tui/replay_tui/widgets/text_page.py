@@ -130,10 +130,7 @@ class Writer:
 
 def folded(text: str, width: int) -> list[str]:
     """A line in pieces that fit."""
-    text = text.expandtabs(4)
-    if text.isascii():
-        return [text[start : start + width] for start in range(0, len(text), width)] or [""]
-    return chop_cells(text, width) or [""]
+    return chop_cells(text.expandtabs(4), width) or [""]
 
 
 def cut_to_panel(lines: Sequence[str]) -> tuple[list[str], str]:
