@@ -1,6 +1,7 @@
-"""What a run was made with, so that the commands which reports print run as they stand; and what is known of its results
-files as such: what each was when it was judged by recorded answers, and what could not be read. While a file is the same,
-it is not read again; of what is missing every table of the run tells.
+"""What a run was made with, so that the commands which reports print run as they stand, and what is known of its files.
+
+A results file is not read again while it is what it was when it was judged by recorded answers. Of what could not be
+read every table of the run tells.
 """
 
 from __future__ import annotations

@@ -237,8 +237,8 @@ class Group:
 class RootGroup:
     """Failures of one tool, under one rule, that made others fail."""
 
-    server: str
     tool: str
+    """`server/tool`."""
     outcome: Outcome
     rule: str
     followed: int
@@ -324,4 +324,7 @@ def root_groups(connection: sqlite3.Connection, files: Sequence[int] | None = No
         GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2 LIMIT {_MAX_ROOT_GROUPS}
         """  # noqa: S608
     )
-    return [RootGroup(server, tool, Outcome(outcome), *rest) for server, tool, outcome, *rest in rows]
+    return [
+        RootGroup(qualified_name(server, tool), Outcome(outcome), rule, followed)
+        for server, tool, outcome, rule, followed in rows
+    ]

@@ -52,7 +52,8 @@ def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     if len(found) == 1:
         return found[0]
     if found:
-        raise _ambiguous("trajectory", ref, [address(place, places) for place in found])
+        known = Addresses(places)
+        raise _ambiguous("trajectory", ref, [known.trajectory(place.file, place.trajectory) for place in found])
     raise _missing("trajectory", ref, [place.trajectory for place in places])
 
 
@@ -76,7 +77,8 @@ def find_call(run: Run, ref: str) -> tuple[TrajectoryPlace, str]:
     if len(holding) == 1:
         return holding[0], position
     if holding:
-        raise _ambiguous("call", ref, [f"{address(place, places)}:{position}" for place in holding])
+        known = Addresses(places)
+        raise _ambiguous("call", ref, [known.call(place.file, place.trajectory, position) for place in holding])
     near = [f"{found[0].trajectory}:{other}" for other in _positions(run, found[0])]
     raise _missing("call", ref, near)
 
@@ -149,11 +151,6 @@ class Addresses:
         beside = self._sorted[max(0, index - 1) : index] + self._sorted[index + 1 : index + 2]
         shared = max((len(commonprefix([name, other])) for other in beside), default=0)  # noqa: RUF071
         return name[: max(shared + 1, drawn.start() + _DRAWN_CHARACTERS)]
-
-
-def address(place: TrajectoryPlace, places: Iterable[TrajectoryPlace]) -> str:
-    """The address of one trajectory among these."""
-    return Addresses(places).trajectory(place.file, place.trajectory)
 
 
 def _named(ref: str, places: Iterable[TrajectoryPlace]) -> list[TrajectoryPlace]:

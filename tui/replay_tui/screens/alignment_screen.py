@@ -138,7 +138,8 @@ def _pair(writer: Writer, facts: TaskFacts, call: ReferenceCall, index: int, sim
             Segment(fitted(right, half)),
         ]
     )
-    predicted = _signature(facts.predicted, index)
+    calls = facts.predicted.calls if facts.predicted is not None else ()
+    predicted = next((call.signature for call in calls if call.index == index), None)
     if predicted is not None and predicted != call.signature:
         writer.difference(signature_lines(call.signature), signature_lines(predicted), ("reference", "prediction"))
 
@@ -193,10 +194,6 @@ def _step_pairs(facts: TaskFacts) -> Iterator[tuple[int, int, str]]:
     for number, predicted, _ in sorted(facts.task.matches):
         if number in reference and predicted in steps:
             yield reference[number].step, steps[predicted], f"R{number} {reference[number].name}"
-
-
-def _signature(task: SignedTask | None, index: int) -> str | None:
-    return None if task is None else next((call.signature for call in task.calls if call.index == index), None)
 
 
 class AlignmentScreen(RunScreen):

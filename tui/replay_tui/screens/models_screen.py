@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -154,8 +154,9 @@ def model_page(comparison: ModelComparison, model: ComparedModel, width: int, st
     metric = next((measure for measure in comparison.measures if measure.id == comparison.metric), None)
     if comparison.strata is not None and metric is not None:
         writer.heading(f"{metric.label} by {comparison.strata.by}", "with 95 % intervals")
-        for name, figure in _of_strata(comparison, model):
-            _figure(writer, name, metric, figure)
+        figures = {row.stratum: row.figures for row in comparison.strata.rows if row.model == model.model}
+        for name in comparison.strata.names:
+            _figure(writer, name, metric, figures.get(name, {}).get(comparison.metric))
     _differences(writer, comparison, model, metric)
     writer.heading("Figures", "with 95 % intervals; n: calls of shares, tasks of means")
     for measure in comparison.measures:
@@ -170,13 +171,6 @@ def model_page(comparison: ModelComparison, model: ComparedModel, width: int, st
         for note in comparison.notes:
             writer.prose(note)
     return writer.rows
-
-
-def _of_strata(comparison: ModelComparison, model: ComparedModel) -> Iterator[tuple[str, Figure | None]]:
-    rows = comparison.strata.rows if comparison.strata else ()
-    figures = {row.stratum: row.figures.get(comparison.metric) for row in rows if row.model == model.model}
-    for name in comparison.strata.names if comparison.strata else ():
-        yield name, figures.get(name)
 
 
 def _figure(writer: Writer, name: str, measure: Measure, figure: Figure | None) -> None:

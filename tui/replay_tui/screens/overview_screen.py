@@ -18,7 +18,7 @@ from replay.records.alignment import COLUMNS, METRICS, AlignedModel
 from replay.runfile import Run, alignment_queries
 from replay.runfile import summary as count_queries
 from replay.runfile.filters import filter_value
-from replay.runfile.summary import Breakdown, Group, ModelCount, RootGroup
+from replay.runfile.summary import Breakdown, Group, ModelCount
 from replay_tui.browser import ShowCalls
 from replay_tui.rendering import Cell, Column, plain, titled, told_apart
 from replay_tui.screens.run_screen import LineTabs, RunScreen
@@ -210,13 +210,9 @@ def _filter(by: Breakdown, group: Group) -> str:
 def _root_rows(run: Run, files: Sequence[int] | None, prefix: str) -> list[CountsRow]:
     return [
         CountsRow(
-            f"{qualified_name(root.server, root.tool)} · {root.rule}",
+            f"{root.tool} · {root.rule}",
             {root.outcome: root.followed},
-            f"{prefix} {_root_filter(root)}".strip(),
+            f"{prefix} tool:{filter_value(root.tool)} rule:{filter_value(root.rule)} caused:no".strip(),
         )
         for root in count_queries.root_groups(run.connection, files)
     ]
-
-
-def _root_filter(root: RootGroup) -> str:
-    return f"tool:{filter_value(qualified_name(root.server, root.tool))} rule:{filter_value(root.rule)} caused:no"

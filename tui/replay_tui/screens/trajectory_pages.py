@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.segment import Segment
-from rich.style import Style
 
 from replay.dag import Graph
 from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, fault_of, qualified_name
@@ -91,34 +90,30 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
 
 
 def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
-    styles = writer.styles
-    seconds = f"{verdict.seconds:.2f} s" if verdict.seconds is not None else ""
     outcomes = ""
     if verdict.recorded and verdict.replayed:
         outcomes = f"{verdict.recorded.label} recorded, {verdict.replayed.label} replayed"
-    certainty_style = styles.accent if verdict.certainty == "fallback" else styles.text
-    _fact(writer, "rule", verdict.rule)
-    _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", certainty_style)
-    _fact(writer, "fault", fault_of(verdict.outcome, verdict.reason) or "")
-    _fact(writer, "outcomes", outcomes)
-    _fact(
-        writer,
-        "drift",
-        verdict.drift + (f": {verdict.difference}" if verdict.difference else "") if verdict.drift else "",
-    )
-    _fact(writer, "differs by", verdict.divergence or "")
-    _fact(writer, "caused by", verdict.caused_by or "", styles.accent)
-    _fact(writer, "made fail", ", ".join(facts.dependents), styles.accent)
-    _fact(writer, "gap", f"{verdict.gap} did not happen again as recorded" if verdict.gap else "")
-    _fact(writer, "nearest", ", ".join(verdict.nearest))
-    _fact(writer, "marks", ", ".join(verdict.findings))
-    _fact(writer, "trials", ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()))
-    _fact(writer, "took", seconds)
-
-
-def _fact(writer: Writer, name: str, value: str, style: Style | None = None) -> None:
-    if value:
-        writer.labelled(name, value, style or writer.styles.text, label_style=writer.styles.dim, indent=11)
+    difference = f": {verdict.difference}" if verdict.difference else ""
+    told = {
+        "rule": verdict.rule,
+        "evidence": f"{verdict.evidence}, {verdict.certainty}",
+        "fault": fault_of(verdict.outcome, verdict.reason),
+        "outcomes": outcomes,
+        "drift": f"{verdict.drift}{difference}" if verdict.drift else "",
+        "differs by": verdict.divergence,
+        "caused by": verdict.caused_by,
+        "made fail": ", ".join(facts.dependents),
+        "gap": f"{verdict.gap} did not happen again as recorded" if verdict.gap else "",
+        "nearest": ", ".join(verdict.nearest),
+        "marks": ", ".join(verdict.findings),
+        "trials": ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()),
+        "took": f"{verdict.seconds:.2f} s" if verdict.seconds is not None else "",
+    }
+    marked = {"caused by", "made fail", "evidence" if verdict.certainty == "fallback" else ""}
+    for name, value in told.items():
+        if value:
+            style = writer.styles.accent if name in marked else writer.styles.text
+            writer.labelled(name, value, style, label_style=writer.styles.dim, indent=11)
 
 
 def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:

@@ -95,7 +95,8 @@ class TrajectoryScreen(RunScreen):
         self._take(stored)
         if position is None and ordinal is not None:
             position = next((call.position for call in stored.calls if call.ordinal == ordinal), None)
-        self._draw(position or self._first_failure())
+        failed = (call.position for call in stored.calls if call.verdict.outcome in FAILURES)
+        self._draw(position or next(failed, None))
         self.set_focus(self.dag)
 
     def reload(self) -> None:
@@ -163,12 +164,6 @@ class TrajectoryScreen(RunScreen):
             page.border_title = plain("Reference")
             page.border_subtitle = plain(f"recall {aligned.task.recall:.2f} · precision {aligned.task.precision:.2f}")
             page.show(partial(reference_page, aligned, self.dag.selected), stay=True)
-
-    def _first_failure(self) -> str | None:
-        failed = (
-            {call.position for call in self.stored.calls if call.verdict.outcome in FAILURES} if self.stored else set()
-        )
-        return next((position for position in self._calls if position in failed), None)
 
     @on(DagView.Selected)
     def selected(self) -> None:
