@@ -68,9 +68,9 @@ class CallLine:
     trajectory: int
     ordinal: int
     position: str
+    outcome: Outcome
     server: str
     tool: str
-    outcome: Outcome
     reason: str
     rule: str
     certainty: str
@@ -178,7 +178,7 @@ def _chunks(cursor: sqlite3.Cursor) -> Iterator[list[GroupedCall]]:
 
 
 _LINE: Final = """
-SELECT c.id, c.trajectory, c.ordinal, c.position, ifnull(c.server, ''), ifnull(c.tool, ''), c.outcome,
+SELECT c.id, c.trajectory, c.ordinal, c.position, c.outcome, ifnull(c.server, ''), ifnull(c.tool, ''),
   ifnull(c.reason, ''), c.rule, c.certainty, ifnull(c.drift, ''), ifnull(c.caused_by, ''), substr(c.message, 1, 500),
   ifnull(c.arguments, ''), ifnull(c.task_type, ''), t.name, f.model
 FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
@@ -200,13 +200,10 @@ def matching_positions(connection: sqlite3.Connection, wanted: Filter) -> dict[i
 def lines(connection: sqlite3.Connection, calls: Sequence[int]) -> dict[int, CallLine]:
     """The rows of these calls, by id; one that is no more is not in it."""
     query = f"{_LINE} WHERE c.id IN ({placeholders(calls)})"
-    return {row[0]: _line(row) for row in connection.execute(query, tuple(calls))}
-
-
-def _line(row: tuple[object, ...]) -> CallLine:
-    fields = list(row)
-    fields[6] = Outcome(str(fields[6]))
-    return CallLine(*fields)  # type: ignore[arg-type]
+    return {
+        row: CallLine(row, trajectory, ordinal, position, Outcome(outcome), *rest)
+        for row, trajectory, ordinal, position, outcome, *rest in connection.execute(query, tuple(calls))
+    }
 
 
 def next_failure(

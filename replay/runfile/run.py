@@ -46,7 +46,6 @@ from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
     TrajectoryState,
     forget_trajectory,
-    restart,
     unfinished_state,
 )
 from replay.runfile.trajectory_state import retry as retry_calls
@@ -222,7 +221,8 @@ class Run:
                 return TrajectoryState(row, False, {})
             row, _, old_policy, done = found
             if old_policy != policy:
-                restart(db, row, policy)
+                db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
+                db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
                 done = False
             retried = retry_calls(db, row, self.stateful_servers()) if done and retry else 0
         if done and not retried:

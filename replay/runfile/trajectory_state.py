@@ -51,12 +51,6 @@ def forget_trajectory(db: sqlite3.Connection, row: int) -> None:
     db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
 
 
-def restart(db: sqlite3.Connection, row: int, policy: str) -> None:
-    """Drop the verdicts of a trajectory that is judged under another policy."""
-    db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
-    db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
-
-
 def retry(db: sqlite3.Connection, row: int, stateful: Iterable[str]) -> int:
     """Drop the verdicts of a done trajectory from the first call on that may be tried again.
 
