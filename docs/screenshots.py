@@ -14,7 +14,7 @@ from textual.worker import WorkerCancelled
 
 from replay.runfile.alignment_queries import aligned_models
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "docs" / "screenshots"

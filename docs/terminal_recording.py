@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 
 ROOT = Path(__file__).parents[1]
 OUTPUT = ROOT / "docs" / "screenshots" / "demo.svg"

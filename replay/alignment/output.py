@@ -15,7 +15,8 @@ from replay.records.alignment import Aggregate, AlignedFile, AlignmentDocument, 
 from replay.records.files import dump
 from replay.records.summary import Unread
 from replay.runfile import Run
-from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, file_rows, save_alignment
+from replay.runfile.alignment_queries import ReferenceCall, file_outcomes, save_alignment
+from replay.runfile.compare_queries import file_paths
 from replay.safety.redaction import Redactor
 from replay.safety.text import csv_line, printable_json
 
@@ -99,7 +100,7 @@ class RunStore:
         self.path = path
         with Run.read(path) as run:
             self.servers: dict[str, Server] = run.servers()
-            self.paths = file_rows(run)
+            self.paths = {path: row for row, path in file_paths(run.connection).items()}
 
     def outcomes(self, file: str) -> Outcomes | None:
         """The outcomes of a results file by task id and position; None where the run does not hold the file."""

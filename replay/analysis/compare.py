@@ -30,8 +30,8 @@ from replay.records.tool_name import read_name
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import file_paths
+from replay.runfile.run_inputs import unread_files
 from replay.runfile.task_runs import finding_counts, label_names, reference_tool_names
-from replay.runfile.unread_files import unread_files
 from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:

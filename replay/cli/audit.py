@@ -76,7 +76,7 @@ def audit(
     from replay.analysis.audit import audit as audit_run
     from replay.analysis.audit import verified, with_unread
     from replay.reports.audit import render
-    from replay.runfile.unread_files import unread_files
+    from replay.runfile.run_inputs import unread_files
 
     form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
     files, run_path = run_among(files, run_path)

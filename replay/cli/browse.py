@@ -140,7 +140,7 @@ def judge_by_recording(
     from replay.cli.progress import shown_progress
     from replay.replayer.plan import Progress
     from replay.runfile import Run
-    from replay.runfile.unread_files import save_unread
+    from replay.runfile.run_inputs import save_unread
 
     async def judge() -> None:
         progress = Progress()

@@ -252,7 +252,7 @@ def _begin(run: Run, fleet: Fleet | None, options: Options, names: str | None) -
     Raises:
         UsageError: the run holds verdicts that would be dropped.
     """
-    from replay.runfile.run_command import RunCommand, save_command
+    from replay.runfile.run_inputs import RunCommand, save_command
 
     _check_only(run, options)
     command = RunCommand(

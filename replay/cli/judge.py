@@ -220,7 +220,7 @@ def _print(
     from replay.judging.report import rated, report_of, score_file
     from replay.reports import document_text
     from replay.reports.judges import judges_text
-    from replay.runfile.ratings import is_rated
+    from replay.runfile.task_runs import is_rated
 
     unanswered = Counter(
         request.model

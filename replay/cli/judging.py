@@ -44,7 +44,7 @@ async def judge_with_progress(
     from replay.replayer.plan import Progress
     from replay.runfile import withheld_servers
     from replay.runfile.repeated_calls import leave_out_repeated
-    from replay.runfile.unread_files import save_unread
+    from replay.runfile.run_inputs import save_unread
 
     progress = Progress(warn=note)
     findings = FindingStore(run)

@@ -186,8 +186,8 @@ def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
     from replay.runfile.trajectory_queries import find_call
 
     with Run.read(run_path) as run:
-        place = find_call(run, identifier)
+        place, position = find_call(run, identifier)
         for call in failed_calls(run):
-            if (call.ref.file, call.ref.trajectory, call.ref.call) == (place.file, place.trajectory, place.call):
+            if (call.ref.file, call.ref.trajectory, call.ref.call) == (place.file, place.trajectory, position):
                 return call.fingerprint
     raise UsageError(f"{identifier} is not a failed call; replay known list shows those that are")

@@ -108,12 +108,12 @@ class FailureTools:
         """
         from replay.diagnosis import TrajectoryContext, findings_of_call
         from replay.reports.markdown_call import what_happened
-        from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
+        from replay.runfile.trajectory_queries import find_call
 
         with self._run() as run:
-            place = find_call(run, call)
-            context = TrajectoryContext.load(run, TrajectoryPlace(*place[:4]))
-            row, findings = context.rows[place.call], findings_of_call(context, place.call)
+            place, position = find_call(run, call)
+            context = TrajectoryContext.load(run, place)
+            row, findings = context.rows[position], findings_of_call(context, position)
         lines = [what_happened(row, findings), f"Rule `{row.rule}` ({row.certainty}, by {row.evidence}): {row.message}"]
         if row.caused_by:
             lines.append(f"It follows from the failure of call `{place.trajectory}:{row.caused_by}`.")
@@ -170,9 +170,9 @@ class FailureTools:
         from replay.runfile.trajectory_queries import find_call, trajectory_record
 
         with self._run() as run:
-            place = find_call(run, call)
+            place, position = find_call(run, call)
             record = trajectory_record(run.connection, place.row)
-        found = next(item for item in record.calls() if item.position == place.call)
+        found = next(item for item in record.calls() if item.position == position)
         if found.name is None or self._fleet is None:
             return found
         name = read_name(found.name, self._fleet.servers)

@@ -158,8 +158,8 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.worker_processes import open_pool
     from replay.replayer.workers import OnWorkers
-    from replay.runfile.judged_files import keep_files
     from replay.runfile.repeated_calls import leave_out_repeated
+    from replay.runfile.run_inputs import keep_files
 
     options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]

@@ -192,8 +192,7 @@ def _show_of_run(path: Path, identifier: str | None, form: str | None, as_json: 
 
 def _list_run(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
     from replay.records import Outcome
-    from replay.runfile.summary import outcomes_by_trajectory
-    from replay.runfile.task_runs import session_facts
+    from replay.runfile.task_runs import outcomes_by_trajectory, session_facts
     from replay.runfile.trajectory_queries import Addresses
     from replay.safety.text import one_line
 

@@ -115,15 +115,15 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
     from replay.diagnosis import TrajectoryContext
     from replay.errors import UsageError
     from replay.runfile import Run
-    from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
+    from replay.runfile.trajectory_queries import find_call
 
     with Run.read(run_path) as run:
-        place = find_call(run, call)
-        context = TrajectoryContext.load(run, TrajectoryPlace(*place[:4]))
-    if context.is_of_harness(place.call):
+        place, position = find_call(run, call)
+        context = TrajectoryContext.load(run, place)
+    if context.is_of_harness(position):
         why = "a tool of the harness: no server has it, so it cannot be run again"
-        raise UsageError(f"{place.call} cannot be shrunk: {why}")
-    return _original(context.trajectory, place.file), place.call
+        raise UsageError(f"{position} cannot be shrunk: {why}")
+    return _original(context.trajectory, place.file), position
 
 
 def _original(stored: Trajectory, file: str) -> Trajectory:

@@ -26,7 +26,7 @@ from replay.records.finding import CallRef, Finding
 from replay.runfile import Run, call_rows
 from replay.runfile.alignment_queries import aligned_task_of
 from replay.runfile.rows import answers_of
-from replay.runfile.run_command import NOT_KNOWN, RunCommand, load_command
+from replay.runfile.run_inputs import NOT_KNOWN, RunCommand, load_command
 from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_record
 
 _READS: Final = re.compile(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from replay.formats.fields import to_json
 from replay.records import Answer, Call, JsonObject, RpcError, TextAnswer, ToolResult, Verdict
-from replay.records.answer import texts_of
+from replay.records.trajectory import texts_of
 from replay.runfile.trajectory_queries import StoredTrajectory
 
 

@@ -15,7 +15,7 @@ from replay.chat import ChatModel, ChatReply, LimitReachedError, Limits, ModelEr
 from replay.judging.prompts import Asked, RatedRun, prompts_for
 from replay.records.rating import Protocol, Rating, RatingKey
 from replay.runfile import Run
-from replay.runfile.ratings import is_rated, save_rating
+from replay.runfile.task_runs import is_rated, save_rating
 from replay.safety.redaction import Redactor
 
 _CHARACTERS_A_TOKEN: Final = 4

@@ -13,7 +13,7 @@ from replay.judging.scores import agreement, coefficient_of_variation, contradic
 from replay.records import Outcome
 from replay.records.rating import JudgeReport, Protocol, Rating
 from replay.runfile import Run
-from replay.runfile.ratings import outcomes_by_file_and_id, ratings
+from replay.runfile.task_runs import outcomes_by_file_and_id, ratings
 
 
 def report_of(

@@ -14,7 +14,7 @@ from replay.records import Trajectory, qualified_name
 from replay.records.server import Server, Tool
 from replay.runfile import Run
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.ratings import trajectories_by_path
+from replay.runfile.task_runs import trajectories_by_path
 from replay.runfile.trajectory_queries import trajectory_record
 
 _T = TypeVar("_T")
@@ -44,7 +44,7 @@ def runs_in_file(run: Run, knowledge: TaskKnowledge) -> Callable[[], Iterator[Ra
 
     def task_runs() -> Iterator[RatedRun]:
         servers = run.servers()
-        for path, row in trajectories_by_path(run.connection):
+        for path, _, row in trajectories_by_path(run.connection):
             trajectory = trajectory_record(run.connection, row)
             if trajectory.parent is None:
                 yield knowledge.rated(path, trajectory, servers)

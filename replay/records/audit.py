@@ -12,9 +12,6 @@ from replay.records.finding import CallRef
 from replay.records.summary import Unread
 from replay.records.verdict import Reason
 
-AUDIT_FORMAT: Final = "replay.audit"
-AUDIT_VERSION: Final = 1
-
 Bearing: TypeAlias = Literal["on-path", "recovered", "worked-around", "beside"]
 """`on-path`: a later failure or the reply depends on the call, or the model never got what it asked for; `recovered`: a
 later call asked for just that and got it; `worked-around`: a later call dealt with the same thing by another tool or
@@ -199,8 +196,8 @@ class RepeatedTrials(Record):
 class Audit(Record):
     """What `replay audit --json` prints."""
 
-    format: Literal["replay.audit"] = AUDIT_FORMAT
-    version: Literal[1] = AUDIT_VERSION
+    format: Literal["replay.audit"] = "replay.audit"
+    version: Literal[1] = 1
     benchmark: AuditedModel
     """All models together."""
     models: tuple[AuditedModel, ...]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from replay.records.answer import Answer
 from replay.records.base import JsonObject, Record
 from replay.records.finding import RecurringFailure
 from replay.records.server import FleetFacts, Server
 from replay.records.summary import Spending
-from replay.records.trajectory import Trajectory
+from replay.records.trajectory import Answer, Trajectory
 from replay.records.verdict import Fault, Verdict
 
 TRAJECTORY_FORMAT: Final = "replay.trajectory"

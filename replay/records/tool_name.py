@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from replay.records.base import JsonObject
-from replay.records.trajectory import Call, Dispatch, Step, Trajectory
+from replay.records.trajectory import Call, Dispatch, Trajectory
 
 SEPARATORS = ("/", "__", "-", ".", ":")
 _MCP_PREFIX = "mcp__"
@@ -207,16 +207,12 @@ def is_dispatcher(name: str, patterns: Iterable[str]) -> bool:
 
 def with_calls(trajectory: Trajectory, change: Callable[[Call], Call]) -> Trajectory:
     """The trajectory with each call changed; the same one where nothing changes."""
-    steps = tuple(_with_calls(step, change) for step in trajectory.steps)
-    if all(new is old for new, old in zip(steps, trajectory.steps, strict=True)):
+    changed = [tuple(map(change, step.calls)) for step in trajectory.steps]
+    old = [call for step in trajectory.steps for call in step.calls]
+    if all(new is call for new, call in zip((call for calls in changed for call in calls), old, strict=True)):
         return trajectory
-    return trajectory.model_copy(update={"steps": steps})
-
-
-def _with_calls(step: Step, change: Callable[[Call], Call]) -> Step:
-    calls = tuple(map(change, step.calls))
-    same = all(new is old for new, old in zip(calls, step.calls, strict=True))
-    return step if same else step.model_copy(update={"calls": calls})
+    steps = (step.model_copy(update={"calls": calls}) for step, calls in zip(trajectory.steps, changed, strict=True))
+    return trajectory.model_copy(update={"steps": tuple(steps)})
 
 
 def _says_that_it_dispatches(name: str) -> bool:

@@ -24,6 +24,7 @@ from replay.records.files import (
 )
 from replay.records.trajectory import is_stderr_key
 from replay.runfile import Run
+from replay.runfile.rows import arguments_of_answers, load_answers
 from replay.safety.filesystem import atomic_writer, read_small_file
 from replay.safety.redaction import Redactor
 
@@ -88,11 +89,11 @@ def export_cassette(run: Run, path: Path, *, force: bool = False) -> int:
             f"replay classify FILES --servers FLEET --run {run.path}"
         )
     redactor = Redactor()
-    count, arguments = 0, run.arguments_of_answers()
+    count, arguments = 0, arguments_of_answers(run.connection)
     with atomic_writer(path, private=True) as out:
         header = CassetteHeader(fleet=facts, servers=tuple(run.servers().values()))
         out.write(_line(redactor.json(dump(header))))
-        for key, server, tool, answer in run.answers():
+        for key, server, tool, answer in load_answers(run.connection):
             shown = arguments.get(key)
             line = CassetteAnswer(key=key, server=server, tool=tool, answer=answer, arguments=shown)
             out.write(_line({**redactor.json(dump(line)), "key": key}))

@@ -22,7 +22,7 @@ from replay.interpreter import Fleet
 from replay.records import digest
 from replay.replayer.plan import FileListener, Options, Source, policy_of, stored_facts, unopened
 from replay.runfile import Run
-from replay.runfile.judged_files import JudgedFile, digest_of_knowledge, judged_file, keep_judged_file
+from replay.runfile.run_inputs import JudgedFile, digest_of_knowledge, judged_file, keep_judged_file
 
 _CHUNK: Final = 1 << 20
 

@@ -19,7 +19,7 @@ from replay.reports.markdown_syntax import block, code, details, prose
 from replay.reports.scope import ReportScope, basis_lines, scope_of
 from replay.reports.tables import Column, Table
 from replay.runfile import Run
-from replay.runfile.run_command import load_command
+from replay.runfile.run_inputs import load_command
 from replay.runfile.trajectory_queries import stored_trajectory, sub_agents
 
 _MAX_CALLS: Final = 400

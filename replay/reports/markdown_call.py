@@ -18,7 +18,7 @@ from replay.reports.call_text import EVIDENCE, answer_text, call_text, outcome_l
 from replay.reports.markdown_syntax import block, code, details, prose
 from replay.reports.scope import ReportScope
 from replay.reports.tables import Column, Table
-from replay.runfile.run_command import load_command
+from replay.runfile.run_inputs import load_command
 
 _MAX_UNFOLDED: Final = 900
 """Characters of an answer from which it is folded away."""

@@ -24,8 +24,10 @@ from replay.reports import Selection
 from replay.reports.basis import certainty_line, fault_line, repeated_line, spending_line, unread_lines
 from replay.runfile import Run, call_rows, summarize
 from replay.runfile.alignment_queries import aligned_models
-from replay.runfile.call_queries import calls_of_trajectories, matching_positions
+from replay.runfile.call_queries import matching_positions
 from replay.runfile.filters import parse, read_vocabulary
+from replay.runfile.summary import failed
+from replay.runfile.task_runs import outcomes_by_trajectory
 from replay.runfile.trajectory_queries import Addresses, TrajectoryPlace, find_call, find_trajectory, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
@@ -209,8 +211,8 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
     places, known = trajectory_places(run), selection.known
     run.check_has_verdicts()
     if selection.call is not None:
-        place = find_call(run, selection.call)
-        return ReportScope(run, [TrajectoryPlace(*place[:4])], place.call, whole=False, known=known)
+        place, position = find_call(run, selection.call)
+        return ReportScope(run, [place], position, whole=False, known=known)
     if selection.trajectory is not None:
         return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
     if selection.filter:
@@ -272,7 +274,10 @@ def shown_share(scope: ReportScope, most: int | None = None) -> tuple[ReportScop
 
 def _counts(scope: ReportScope) -> Mapping[int, tuple[int, int]]:
     """Calls that the report is about, and how many of them failed, by the rows of their trajectories."""
-    counts = calls_of_trajectories(scope.run.connection)
+    counts = {
+        row: (sum(outcomes.values()), failed(outcomes))
+        for row, outcomes in outcomes_by_trajectory(scope.run.connection).items()
+    }
     if scope.matching is None:
         return {place.row: counts[place.row] for place in scope.places if place.row in counts}
     return {row: (len(positions), counts.get(row, (0, 0))[1]) for row, positions in scope.matching.items()}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 from replay.records import Outcome
-from replay.records.alignment import AlignedCall, AlignedModel, AlignedTask
-from replay.runfile.conditions import placeholders
+from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.rows import pack, unpack
+from replay.runfile.rows import pack, placeholders, unpack
 from replay.runfile.run import Run
 from replay.runfile.task_runs import row_of_task, rows_by_id, save_task_score
 
@@ -25,6 +25,11 @@ class ReferenceCall:
     name: str
     signature: str
     """Its arguments as JSON."""
+
+    @property
+    def title(self) -> str:
+        """`R3 s2c1 server/tool`: its number, and what it is."""
+        return f"R{self.index} {self.position} {self.name}"
 
 
 @dataclass(frozen=True)
@@ -100,9 +105,19 @@ def file_of(models: Mapping[int, AlignedModel], path: str) -> int | None:
     )
 
 
-def task_names(connection: sqlite3.Connection, file: int) -> list[str]:
-    """The aligned tasks of a file."""
-    return [task for (task,) in connection.execute("SELECT task FROM aligned_tasks WHERE file = ? ORDER BY 1", (file,))]
+class TaskRow(NamedTuple):
+    """An aligned task as a line of a table."""
+
+    name: str
+    type: str | None
+    scores: tuple[float, ...]
+    """In the order of `COLUMNS`."""
+
+
+def task_rows(connection: sqlite3.Connection, file: int) -> list[TaskRow]:
+    """The aligned tasks of a file, in the order of their names."""
+    query = f"SELECT task, task_type, {', '.join(COLUMNS)} FROM task_scores WHERE file = ? ORDER BY task"  # noqa: S608
+    return [TaskRow(task, type_, tuple(scores)) for task, type_, *scores in connection.execute(query, (file,))]
 
 
 def aligned_task(connection: sqlite3.Connection, file: int, task: str) -> AlignedTask | None:
@@ -131,11 +146,6 @@ def reference_calls(connection: sqlite3.Connection, task: str) -> list[Reference
     """The reference's calls of a task."""
     found = connection.execute("SELECT record FROM reference_tasks WHERE task = ?", (task,)).fetchone()
     return [] if found is None else [ReferenceCall(*call) for call in unpack(found[0])]
-
-
-def file_rows(run: Run) -> dict[str, int]:
-    """The run's own numbers of its results files, by their paths as they were named."""
-    return dict(run.connection.execute("SELECT path, id FROM files"))
 
 
 def file_outcomes(run: Run, file: int) -> dict[str, dict[str, Outcome]]:

@@ -9,9 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from replay.records import Outcome
 from replay.records.files import CallRow, TrajectoryRow
-from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.filters import Filter, call_condition, group_condition
-from replay.runfile.rows import call_row_of, rows_as_dicts
+from replay.runfile.rows import call_row_of, in_files, is_failure, placeholders, rows_as_dicts
 from replay.runfile.run import Run
 
 
@@ -19,14 +18,11 @@ def trajectory_rows(run: Run, files: Sequence[int] | None = None) -> Iterator[Tr
     """The trajectories of these files (by the run's numbers, by default all), in the order in which they were read."""
     rows = run.connection.execute(
         f"""
-        SELECT f.path, f.model, t.name, t.task_type, t.question, t.calls, t.steps
+        SELECT f.path AS file, f.model, t.name AS trajectory, t.task_type, t.question, t.calls, t.steps
         FROM trajectories t JOIN files f ON f.id = t.file WHERE {in_files("f.id", files)} ORDER BY t.file, t.id
         """  # noqa: S608
     )
-    for path, model, name, task_type, question, calls, steps in rows:
-        yield TrajectoryRow(
-            file=path, model=model, trajectory=name, task_type=task_type, question=question, calls=calls, steps=steps
-        )
+    return (TrajectoryRow(**columns) for columns in rows_as_dicts(rows))
 
 
 def call_rows(run: Run, *, files: Sequence[int] | None = None, trajectory: int | None = None) -> Iterator[CallRow]:
@@ -72,9 +68,9 @@ class CallLine:
     trajectory: int
     ordinal: int
     position: str
+    outcome: Outcome
     server: str
     tool: str
-    outcome: Outcome
     reason: str
     rule: str
     certainty: str
@@ -107,7 +103,8 @@ def matching_calls(
     if order == "run" or (order == "model" and not descending):
         yield from _in_run_order(connection, wanted, descending=descending)
     elif order in _SORT and wanted.needs_each_call:
-        ranks = {group: rank for rank, group in enumerate(_sorted_groups(connection, wanted, order, descending))}
+        query, parameters = _groups_in_order(wanted, order, descending=descending)
+        ranks = {group: rank for rank, (group,) in enumerate(connection.execute(query, parameters))}
         found = [call for chunk in _in_run_order(connection, wanted) for call in chunk]
         yield sorted(found, key=lambda call: ranks.get(call[1], 0))
     elif order in _SORT:
@@ -140,11 +137,6 @@ def _by_trajectory(
             (*parameters, *more),
         )
     )
-
-
-def _sorted_groups(connection: sqlite3.Connection, wanted: Filter, order: Order, descending: bool) -> list[int]:
-    query, parameters = _groups_in_order(wanted, order, descending=descending)
-    return [group for (group,) in connection.execute(query, parameters)]
 
 
 def _groups_in_order(wanted: Filter, order: Order, *, descending: bool) -> tuple[str, tuple[object, ...]]:
@@ -186,7 +178,7 @@ def _chunks(cursor: sqlite3.Cursor) -> Iterator[list[GroupedCall]]:
 
 
 _LINE: Final = """
-SELECT c.id, c.trajectory, c.ordinal, c.position, ifnull(c.server, ''), ifnull(c.tool, ''), c.outcome,
+SELECT c.id, c.trajectory, c.ordinal, c.position, c.outcome, ifnull(c.server, ''), ifnull(c.tool, ''),
   ifnull(c.reason, ''), c.rule, c.certainty, ifnull(c.drift, ''), ifnull(c.caused_by, ''), substr(c.message, 1, 500),
   ifnull(c.arguments, ''), ifnull(c.task_type, ''), t.name, f.model
 FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
@@ -208,13 +200,10 @@ def matching_positions(connection: sqlite3.Connection, wanted: Filter) -> dict[i
 def lines(connection: sqlite3.Connection, calls: Sequence[int]) -> dict[int, CallLine]:
     """The rows of these calls, by id; one that is no more is not in it."""
     query = f"{_LINE} WHERE c.id IN ({placeholders(calls)})"
-    return {row[0]: _line(row) for row in connection.execute(query, tuple(calls))}
-
-
-def _line(row: tuple[object, ...]) -> CallLine:
-    fields = list(row)
-    fields[6] = Outcome(str(fields[6]))
-    return CallLine(*fields)  # type: ignore[arg-type]
+    return {
+        row: CallLine(row, trajectory, ordinal, position, Outcome(outcome), *rest)
+        for row, trajectory, ordinal, position, outcome, *rest in connection.execute(query, tuple(calls))
+    }
 
 
 def next_failure(
@@ -241,11 +230,3 @@ def next_failure(
         (*place, *more, *parameters),
     ).fetchone()
     return None if found is None else (int(found[0]), int(found[1]))
-
-
-def calls_of_trajectories(connection: sqlite3.Connection) -> dict[int, tuple[int, int]]:
-    """How many calls each trajectory has, and how many of them failed, by its row."""
-    rows = connection.execute(
-        f"SELECT trajectory, count(*), sum({is_failure('outcome')}) FROM calls GROUP BY 1"  # noqa: S608
-    )
-    return {row: (calls, failed) for row, calls, failed in rows}

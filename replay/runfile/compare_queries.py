@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from replay.records import Certainty, Outcome, Reason, qualified_name
-from replay.runfile.conditions import in_files, is_failure
 from replay.runfile.connection import readable_path
+from replay.runfile.rows import in_files, is_failure
 from replay.runfile.run import Run
 
 OTHER: Final = "other"
@@ -133,8 +133,8 @@ def models_to_compare(connection: sqlite3.Connection) -> list[RunModel]:
 def task_pairs(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> list[TaskPair]:
     """The runs of tasks that both sides have, those that got most worse first."""
     pairs = connection.execute(f"SELECT task, run, runs, a, b FROM ({_paired(first, second)})").fetchall()  # noqa: S608
-    counts = [dict(_counts(connection, side)) for side in (first, second)]
-    changed = dict(_changed(connection, first, second))
+    counts = [_counts(connection, side) for side in (first, second)]
+    changed = _changed(connection, first, second)
     found = []
     for task, run, runs, *rows in pairs:
         calls, failed = zip(*(counted.get(row, (0, 0)) for counted, row in zip(counts, rows, strict=True)), strict=True)
@@ -171,19 +171,18 @@ def _calls(connection: sqlite3.Connection, side: RunModel, row: int) -> list[tup
     return [(position, qualified_name(server, tool), Outcome(name)) for position, server, tool, name in rows]
 
 
-def _counts(connection: sqlite3.Connection, side: RunModel) -> Iterator[tuple[int, tuple[int, int]]]:
+def _counts(connection: sqlite3.Connection, side: RunModel) -> dict[int, tuple[int, int]]:
     rows = connection.execute(
         f"SELECT m.trajectory, count(*), sum({is_failure('g.outcome')}) FROM {side.schema}.trajectories t "  # noqa: S608
         f"JOIN {side.schema}.call_group_index m ON m.trajectory = t.id "
         f"JOIN {side.schema}.call_groups g ON g.id = m.call_group "
         f"WHERE {in_files('t.file', side.files)} GROUP BY m.trajectory"
     )
-    for trajectory, calls, failed in rows:
-        yield trajectory, (calls, failed)
+    return {trajectory: (calls, failed) for trajectory, calls, failed in rows}
 
 
-def _changed(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> Iterator[tuple[int, int]]:
-    yield from connection.execute(
+def _changed(connection: sqlite3.Connection, first: RunModel, second: RunModel) -> dict[int, int]:
+    rows = connection.execute(
         f"""
         SELECT a, count(*) FROM ({_paired(first, second)})
         JOIN {first.schema}.call_group_index m ON m.trajectory = a
@@ -193,3 +192,4 @@ def _changed(connection: sqlite3.Connection, first: RunModel, second: RunModel) 
         WHERE g.server = h.server AND g.tool = h.tool AND g.outcome <> h.outcome GROUP BY a
         """  # noqa: S608
     )
+    return dict(rows)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from replay.errors import RunFileError
-from replay.runfile.schema import APPLICATION_ID, FORMAT, STEPS, TABLES, VERSION, WORDS, migrate
+from replay.runfile.schema import APPLICATION_ID, FORMAT, STEPS, TABLES, VERSION, WORDS, migrate, own_statements
 from replay.safety.filesystem import check_is_ours, lock_file, private_opener
 
 _MAGIC: Final = b"SQLite format 3\0"
@@ -110,6 +110,12 @@ def check_is_private(path: Path) -> None:
             raise _not_written(Path(f"{path}{suffix}"), error) from None
 
 
+def remove_run(path: Path) -> None:
+    """Remove a run file, with what SQLite keeps beside it."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
 class LimitedConnection(sqlite3.Connection):
     """A connection whose statements end: a stranger's file may be made so that one would go on for ever."""
 
@@ -150,21 +156,11 @@ def check_run_schema(path: Path, connection: sqlite3.Connection) -> None:
         version = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
         if version == (str(VERSION),):
             suspects |= {name: kind for kind, name, _ in objects if kind == "trigger"}
-    own = _own_schema()
+    own = own_statements()
     for _, name, text in objects:
-        if name in suspects and _words_of(text) != own.get(name):
+        if name in suspects and (name not in own or _words_of(text) != _words_of(own[name])):
             why = f"the {suspects[name]} {name!r} in it is not ours: it computes something when it is read or written"
             raise RunFileError(str(path), f"not read: {why}")
-
-
-@cache
-def _own_schema() -> dict[str, str]:
-    """The words of each statement that makes a table, an index or a trigger, by name."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(TABLES)
-        with suppress(sqlite3.OperationalError):
-            connection.executescript(WORDS)
-        return {name: _words_of(text) for name, text in connection.execute("SELECT name, sql FROM sqlite_master")}
 
 
 def _words_of(statement: str | None) -> str:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias, get_args
 from replay.errors import UsageError
 from replay.records import FAILURES, Certainty, Drift, Evidence, Fault, Outcome, Reason, qualified_name
 from replay.records.time_span import Span
-from replay.runfile.conditions import fault_in_sql, placeholders
+from replay.runfile.rows import fault_in_sql, placeholders
 from replay.runfile.task_runs import kinds_found
 from replay.suggestions import nearest_names
 

@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 from replay.records.base import Record
 from replay.records.summary import RepeatedCalls
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.judged_files import forget_judged_file
 from replay.runfile.run import Run
+from replay.runfile.run_inputs import forget_judged_file
 
 _SESSION: Final = "session:"
 """Before the absolute path of a session file: the key in the table `meta` under which its calls stand."""

@@ -1,4 +1,7 @@
-"""Verdicts and answers as rows of a run file, and back; JSON in a column is compressed text."""
+"""Verdicts and answers as rows of a run file, and back; and the pieces of SQL that several queries share.
+
+JSON in a column is compressed text.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,20 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from isal import isal_zlib
 from pydantic import TypeAdapter
 
 from replay.json_values import decode, encode
 from replay.records import (
+    FAILURES,
     Answer,
     Call,
     CallResult,
+    Fault,
     Outcome,
+    Reason,
     TextAnswer,
     Trajectory,
     TransportFault,
@@ -28,8 +33,42 @@ from replay.records import (
 )
 from replay.records.files import CallRow
 from replay.records.trajectory import mark_of, own_answer_key, stderr_key
-from replay.runfile.conditions import placeholders
 from replay.safety.redaction import Redactor
+
+_FAILURE_NAMES: Final = ", ".join(f"'{outcome}'" for outcome in FAILURES)
+
+
+def placeholders(values: Collection[object]) -> str:
+    """As many question marks as there are values."""
+    return ", ".join("?" * len(values))
+
+
+def insertion(table: str, columns: Collection[str], *, rows: int = 1, verb: str = "INSERT") -> str:
+    """The statement that inserts rows of these columns."""
+    values = ", ".join([f"({placeholders(columns)})"] * rows)
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES {values}"
+
+
+def is_failure(column: str) -> str:
+    """The condition that an outcome is a failure of the model."""
+    return f"{column} IN ({_FAILURE_NAMES})"
+
+
+def fault_in_sql() -> str:
+    """The expression that gives the fault of a call by its outcome and reason, as `fault_of` does; '' of a success."""
+    by_reason = " ".join(f"WHEN '{reason}' THEN '{reason.fault}'" for reason in Reason)
+    others = f"CASE reason {by_reason} ELSE '{Fault.UNKNOWN}' END"
+    return f"CASE WHEN {is_failure('outcome')} THEN '{Fault.MODEL}' WHEN outcome = 'success' THEN '' ELSE {others} END"
+
+
+def in_files(column: str, files: Collection[int] | None) -> str:
+    """The condition that a column holds one of these files, by the run's numbers; any where None."""
+    if files is None:
+        return "1"
+    numbers = sorted({int(number) for number in files})
+    if len(numbers) > 1 and numbers[-1] - numbers[0] == len(numbers) - 1:  # without a gap, as a run's files mostly are
+        return f"{column} BETWEEN {numbers[0]} AND {numbers[-1]}"
+    return f"{column} IN ({', '.join(map(str, numbers))})"
 
 
 def pack(value: Any) -> bytes:
@@ -105,13 +144,7 @@ def insert_calls(db: sqlite3.Connection, columns: Sequence[str], rows: Sequence[
     """Insert the rows of calls, many by one statement: SQLite writes its index of words out after each."""
     for start in range(0, len(rows), _ROWS_A_STATEMENT):
         some = rows[start : start + _ROWS_A_STATEMENT]
-        db.execute(_insertion_of_calls(tuple(columns), len(some)), [value for row in some for value in row])
-
-
-@cache
-def _insertion_of_calls(columns: tuple[str, ...], count: int) -> str:
-    values = ", ".join([f"({placeholders(columns)})"] * count)
-    return f"INSERT INTO calls ({', '.join(columns)}) VALUES {values}"  # noqa: S608
+        db.execute(insertion("calls", columns, rows=len(some)), [value for row in some for value in row])
 
 
 def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = False) -> str:
@@ -128,13 +161,11 @@ def preview(call: Call, redactor: Redactor | None = None, *, is_clean: bool = Fa
     if not call.arguments:
         return "{}"
     arguments = call.arguments if is_clean else redactor.json(call.arguments)
-    text = json.dumps({key: _beginning(value) for key, value in arguments.items()}, ensure_ascii=False)
+    beginnings = {
+        key: value[: _MAX_PREVIEW + 1] if isinstance(value, str) else value for key, value in arguments.items()
+    }
+    text = json.dumps(beginnings, ensure_ascii=False)
     return text[:_MAX_PREVIEW].encode("utf-8", "replace").decode()
-
-
-def _beginning(value: Any) -> Any:
-    """As much of a text as can stand in a preview; any other value as it is."""
-    return value[: _MAX_PREVIEW + 1] if isinstance(value, str) else value
 
 
 def verdict_of_row(columns: Mapping[str, Any]) -> Verdict:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from replay.errors import RunFileError, UsageError
 from replay.json_values import encode
@@ -27,27 +27,25 @@ from replay.runfile.connection import (
     open_connection,
     prepare_tables,
     readable_path,
+    remove_run,
     take_lock,
 )
 from replay.runfile.effects_journal import EffectsJournal, absolute_path, is_there
-from replay.runfile.judged_files import forget_judged_file
 from replay.runfile.rows import (
-    arguments_of_answers,
     call_columns,
     insert_calls,
     keep_answer,
     load_answer,
-    load_answers,
     pack_text,
     with_own_key,
 )
+from replay.runfile.run_inputs import forget_judged_file
 from replay.runfile.salvage import damage_behind
 from replay.runfile.task_runs import save_task_run
 from replay.runfile.trajectory_state import (
     MAY_BE_TRIED_AGAIN,
     TrajectoryState,
-    forget_verdicts_of,
-    restart,
+    forget_trajectory,
     unfinished_state,
 )
 from replay.runfile.trajectory_state import retry as retry_calls
@@ -62,12 +60,10 @@ class Run:
     ) -> None:
         self.path, self.connection, self._lock = path, connection, lock
         self.redactor = redactor or Redactor()
-        self._digests: dict[str, str] = {}
         self._saved_servers: dict[str, Server] = {}
         self._read_servers: dict[str, Server] = {}
         """By their records: a list of a hundred thousand tools is read once."""
         self._left_behind: dict[str, list[tuple[int, str]]] | None = None
-        self._file_and_type: dict[int, tuple[int, str | None]] = {}
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False, redactor: Redactor | None = None) -> Self:
@@ -86,8 +82,7 @@ class Run:
         lock = take_lock(path)
         try:
             if fresh:
-                for suffix in ("", "-wal", "-shm"):
-                    Path(f"{path}{suffix}").unlink(missing_ok=True)
+                remove_run(path)
             connection = open_connection(path, readonly=False)
             prepare_tables(path, connection)
         except BaseException:
@@ -156,7 +151,6 @@ class Run:
         """Keep what each server is. One that did not start does not overwrite what is known from when it did."""
         with self.transaction() as db:
             for server in servers:
-                self._digests[server.name] = server.digest or ""
                 if self._saved_servers.get(server.name) == server:
                     continue
                 db.execute(
@@ -219,17 +213,16 @@ class Run:
                 "SELECT id, digest, policy, done FROM trajectories WHERE file = ? AND name = ?",
                 (file_id, self._name(trajectory)),
             ).fetchone()
+            if found is not None and not _is_digest_of(found[1], trajectory, new_digest):
+                forget_trajectory(db, found[0])
+                found = None
             if found is None:
                 row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, record=record)
                 return TrajectoryState(row, False, {})
-            row, old_digest, old_policy, done = found
-            if not _is_digest_of(old_digest, trajectory, new_digest):
-                forget_verdicts_of(db, row)
-                db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
-                row = self._insert_trajectory(db, file_id, trajectory, new_digest, policy, record=record)
-                return TrajectoryState(row, False, {})
+            row, _, old_policy, done = found
             if old_policy != policy:
-                restart(db, row, policy)
+                db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
+                db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
                 done = False
             retried = retry_calls(db, row, self.stateful_servers()) if done and retry else 0
         if done and not retried:
@@ -296,8 +289,7 @@ class Run:
             held = db.execute("SELECT id, name FROM trajectories WHERE file = ?", found).fetchall()
             gone = [row for row, name in held if name not in names]
             for row in gone:
-                forget_verdicts_of(db, row)
-                db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
+                forget_trajectory(db, row)
         if not gone:
             return []
         what = "1 trajectory that is" if len(gone) == 1 else f"{len(gone)} trajectories that are"
@@ -334,16 +326,22 @@ class Run:
             results: calls of it with their verdicts, by their ordinals.
             is_clean: the calls themselves, as they were recorded, are known to hold no secret.
         """
-        rows = [self._columns(row, ordinal, result, is_clean=is_clean) for ordinal, result in results.items()]
-        if not rows:
+        if not results:
             return
         with self.transaction() as db:
+            file, task_type = db.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,)).fetchone()
+            of_trajectory = {"trajectory": row, "file": file, "task_type": task_type}
+            rows = [
+                call_columns(result, self.redactor, is_clean=is_clean) | of_trajectory | {"ordinal": ordinal}
+                for ordinal, result in results.items()
+            ]
             places = [(row, ordinal) for ordinal in results]
             db.executemany("DELETE FROM calls WHERE trajectory = ? AND ordinal = ?", places)
             insert_calls(db, tuple(rows[0]), [tuple(columns.values()) for columns in rows])
             for result in results.values():
                 if result.key is not None and result.answer is not None:
-                    server_digest = self._digests.get(result.server or "", "")
+                    server = self._saved_servers.get(result.server or "")
+                    server_digest = (server.digest or "") if server else ""
                     keep_answer(db, result.key, result.answer, result, server_digest, self.redactor)
 
     def finish(
@@ -426,14 +424,6 @@ class Run:
         """Whether any answer is stored."""
         return self.connection.execute("SELECT 1 FROM answers LIMIT 1").fetchone() is not None
 
-    def answers(self) -> Iterator[tuple[str, str, str, Answer]]:
-        """All stored answers: key, server, tool, answer."""
-        return load_answers(self.connection)
-
-    def arguments_of_answers(self) -> dict[str, str]:
-        """The start of the arguments, as JSON, that each stored answer was given for, by its key."""
-        return arguments_of_answers(self.connection)
-
     # --- inside
 
     def _trajectory_text(self, trajectory: Trajectory) -> tuple[bytes, bool]:
@@ -465,23 +455,8 @@ class Run:
             ),
         )
         row = int(cursor.lastrowid or 0)
-        self._file_and_type.pop(row, None)
         save_task_run(db, row, self._name(trajectory), trajectory, self.redactor)
         return row
-
-    def _columns(self, row: int, ordinal: int, result: CallResult, *, is_clean: bool) -> dict[str, Any]:
-        if row not in self._file_and_type:
-            found = self.connection.execute("SELECT file, task_type FROM trajectories WHERE id = ?", (row,))
-            self._file_and_type = {row: found.fetchone()}
-        file, task_type = self._file_and_type[row]
-        return call_columns(result, self.redactor, is_clean=is_clean) | {
-            "position": result.call.position,
-            "answer_key": result.key,
-            "trajectory": row,
-            "ordinal": ordinal,
-            "file": file,
-            "task_type": task_type,
-        }
 
 
 def _digest_of(trajectory: Trajectory) -> str:
@@ -494,7 +469,6 @@ def _is_digest_of(kept: str, trajectory: Trajectory, current: str) -> bool:
     return kept == current or kept == digest(trajectory.model_dump(mode="json"))
 
 
-def _common_end(first: str, second: str) -> int:
-    """How many of their last names two paths share."""
-    pairs = zip(reversed(first.split("/")), reversed(second.split("/")), strict=False)
-    return next((number for number, (left, right) in enumerate(pairs) if left != right), first.count("/"))
+def _common_end(*paths: str) -> int:
+    """How many of their last names paths share."""
+    return len(os.path.commonprefix([path.split("/")[::-1] for path in paths]))  # noqa: RUF071

@@ -25,12 +25,13 @@ from replay.runfile.connection import (
     check_run_schema,
     open_connection,
     prepare_tables,
+    remove_run,
     version_of,
 )
 from replay.runfile.effects_journal import journalled
-from replay.runfile.judged_files import JUDGED
-from replay.runfile.rows import unpack, verdict_of_row
-from replay.runfile.schema import APPLICATION_ID, FORMAT, TABLES, VERSION, migrate
+from replay.runfile.rows import insertion, rows_as_dicts, unpack, verdict_of_row
+from replay.runfile.run_inputs import JUDGED
+from replay.runfile.schema import APPLICATION_ID, FORMAT, VERSION, migrate, own_statements
 from replay.runfile.task_runs import rebuild_task_runs, rebuild_task_scores
 
 UNREADABLE: Final = (
@@ -146,7 +147,7 @@ def damage_of(path: Path) -> str | None:
             if found != "ok":
                 return str(found).splitlines()[-1]
             for table in _KEEPS if version_of(path, db) == VERSION else ():
-                for row in _dicts(db.execute(f"SELECT * FROM {table}")):  # noqa: S608
+                for row in rows_as_dicts(db.execute(f"SELECT * FROM {table}")):  # noqa: S608
                     CHECKS[table](row)
     except RunFileError as error:
         return error.message
@@ -193,20 +194,15 @@ def salvage_run(path: Path, target: Path) -> Salvage:
                 _mend(new, found)
                 new.execute("COMMIT")
         except (*UNREADABLE, OSError) as error:
-            _remove(target)
+            remove_run(target)
             raise RunFileError(str(path), f"nothing of it can be saved: {error}") from None
         except BaseException:
-            _remove(target)
+            remove_run(target)
             raise
     if not found.saved["trajectories"]:
-        _remove(target)
+        remove_run(target)
         raise RunFileError(str(path), "nothing of it can be saved: no trajectory can be read")
     return found
-
-
-def _remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _readable(path: Path, copy: Path) -> sqlite3.Connection:
@@ -282,10 +278,8 @@ def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str, fo
             row["answer"] = None
         if table == "meta" and (row["key"] in {"format", "version"} or row["key"].startswith(JUDGED)):
             continue
-        names = ", ".join(row)
-        marks = ", ".join("?" * len(row))
         try:
-            new.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
+            new.execute(insertion(table, row), tuple(row.values()))
             found.saved[table] += 1
         except sqlite3.Error:
             found.lost[table] += 1
@@ -311,13 +305,13 @@ def _mend(db: sqlite3.Connection, found: Salvage) -> None:
 
 
 def _rows(db: sqlite3.Connection, table: str, found: Salvage) -> Iterator[dict[str, Any]]:
-    if _has_rowid(table):
+    if "WITHOUT ROWID" not in own_statements()[table]:
         yield from _rows_by_id(db, table, found)
         return
     seen: set[str] = set()
     for order in ("ASC", "DESC"):
         try:
-            for row in _dicts(db.execute(f"SELECT * FROM {table} ORDER BY 1 {order}")):  # noqa: S608
+            for row in rows_as_dicts(db.execute(f"SELECT * FROM {table} ORDER BY 1 {order}")):  # noqa: S608
                 if (text := repr(row)) not in seen:
                     seen.add(text)
                     yield row
@@ -334,7 +328,7 @@ def _rows_by_id(db: sqlite3.Connection, table: str, found: Salvage) -> Iterator[
         first, last = ranges.pop()
         try:
             query = f"SELECT * FROM {table} NOT INDEXED WHERE rowid BETWEEN ? AND ?"  # noqa: S608
-            rows = list(_dicts(db.execute(query, (first, last))))
+            rows = list(rows_as_dicts(db.execute(query, (first, last))))
         except sqlite3.Error:
             failed += 1
             found.damaged.add(table)
@@ -343,14 +337,3 @@ def _rows_by_id(db: sqlite3.Connection, table: str, found: Salvage) -> Iterator[
                 ranges += [(middle + 1, last), (first, middle)]
             continue
         yield from rows
-
-
-def _has_rowid(table: str) -> bool:
-    statement = TABLES.partition(f"CREATE TABLE {table} (")[2].partition(";")[0]
-    return "WITHOUT ROWID" not in statement
-
-
-def _dicts(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
-    names = [column[0] for column in cursor.description]
-    for values in cursor:
-        yield dict(zip(names, values, strict=True))

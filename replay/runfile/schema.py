@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from functools import cache
 from typing import Any, Final
 
 from replay.records import Call, Trajectory, digest
@@ -19,21 +21,6 @@ FORMAT = "replay.run-file"
 VERSION = 8
 APPLICATION_ID = 0x52504C59
 """In the header of our files ("RPLY"): what tells them from the SQLite files of other programs."""
-
-RATINGS: Final = """
-CREATE TABLE ratings (
-  path TEXT NOT NULL,                -- of the results file, absolute
-  trajectory TEXT NOT NULL,          -- the trajectory's own id
-  protocol TEXT NOT NULL,            -- m3, mcpbench, mcpeval
-  prompt TEXT NOT NULL,              -- name/version
-  judge TEXT NOT NULL,
-  shuffle INTEGER NOT NULL,          -- seed of the order of the criteria; 0: the prompt's own
-  judge_model TEXT NOT NULL,
-  digest TEXT NOT NULL,              -- SHA-256 of the prompt as it was sent
-  record BLOB NOT NULL,              -- the Rating record as JSON, compressed with zlib
-  PRIMARY KEY (path, trajectory, protocol, prompt, judge, shuffle)
-) WITHOUT ROWID
-"""
 
 TABLES = """
 -- Format and version, with what the run was made, what could not be read, and under `judged:3` what file 3 was when it
@@ -216,11 +203,20 @@ CREATE TABLE task_scores (
 CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory);
 -- The reference's calls of each aligned task, as the alignment counts them.
 CREATE TABLE reference_tasks (task TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
-"""
 
-TABLES += f"""
 -- What judges replied, one row a judge, task run, prompt and order of its criteria: kept as it came.
-{RATINGS.strip()};
+CREATE TABLE ratings (
+  path TEXT NOT NULL,                -- of the results file, absolute
+  trajectory TEXT NOT NULL,          -- the trajectory's own id
+  protocol TEXT NOT NULL,            -- m3, mcpbench, mcpeval
+  prompt TEXT NOT NULL,              -- name/version
+  judge TEXT NOT NULL,
+  shuffle INTEGER NOT NULL,          -- seed of the order of the criteria; 0: the prompt's own
+  judge_model TEXT NOT NULL,
+  digest TEXT NOT NULL,              -- SHA-256 of the prompt as it was sent
+  record BLOB NOT NULL,              -- the Rating record as JSON, compressed with zlib
+  PRIMARY KEY (path, trajectory, protocol, prompt, judge, shuffle)
+) WITHOUT ROWID;
 """
 
 WORDS = """
@@ -240,109 +236,48 @@ END;
 """Made beside the tables where SQLite has its full-text search, as it nearly always does."""
 
 
-_FROM_1_TO_2: Final = """
-ALTER TABLE tallies RENAME TO outcome_counts;
-ALTER TABLE kinds RENAME TO call_groups;
-ALTER TABLE call_groups RENAME COLUMN rooted TO caused;
-ALTER TABLE marks RENAME TO call_group_index;
-ALTER TABLE call_group_index RENAME COLUMN kind TO call_group;
-ALTER TABLE files RENAME COLUMN place TO absolute_path;
-DROP INDEX marks_by_kind;
-CREATE INDEX calls_by_group ON call_group_index (call_group, trajectory, ordinal, call);
-"""
-"""Names only. SQLite writes the new ones into the triggers too."""
-
-_JOURNAL_OF_3: Final = """
-ALTER TABLE journal RENAME TO old_journal;
-CREATE TABLE journal (
-  id INTEGER PRIMARY KEY,
-  path TEXT NOT NULL,
-  trajectory TEXT NOT NULL,
-  question TEXT NOT NULL,
-  server TEXT NOT NULL,
-  tool TEXT NOT NULL,
-  arguments TEXT NOT NULL,
-  occurrence INTEGER NOT NULL,
-  answer BLOB,
-  UNIQUE (arguments, server, tool, occurrence, trajectory, path)
+_RENAMED_IN_2: Final = (
+    "ALTER TABLE tallies RENAME TO outcome_counts",
+    "ALTER TABLE kinds RENAME TO call_groups",
+    "ALTER TABLE call_groups RENAME COLUMN rooted TO caused",
+    "ALTER TABLE marks RENAME TO call_group_index",
+    "ALTER TABLE call_group_index RENAME COLUMN kind TO call_group",
+    "ALTER TABLE files RENAME COLUMN place TO absolute_path",
+    "DROP INDEX marks_by_kind",
 )
-"""
+_NEW_IN_4: Final = (
+    "calls_deleted",
+    "task_runs",
+    "trajectories_deleted",
+    "findings",
+    "findings_by_kind",
+    "task_scores",
+    "task_scores_by_trajectory",
+)
+"""Tables, triggers and indexes."""
 
 
-_FROM_3_TO_4: Final = (
-    "DROP TRIGGER calls_deleted",
-    """
-CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
-  UPDATE outcome_counts SET n = n - 1 WHERE file = OLD.file AND task_type = ifnull(OLD.task_type, '')
-    AND outcome = OLD.outcome AND reason = ifnull(OLD.reason, '');
-  UPDATE call_groups SET n = n - 1
-  WHERE id = (SELECT call_group FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal);
-  DELETE FROM call_group_index WHERE trajectory = OLD.trajectory AND ordinal = OLD.ordinal;
-  DELETE FROM findings WHERE trajectory = OLD.trajectory;
-  UPDATE task_runs SET diagnosed = 0 WHERE trajectory = OLD.trajectory AND diagnosed;
-END
-""",
-    """
-CREATE TABLE task_runs (
-  trajectory INTEGER PRIMARY KEY,
-  model TEXT NOT NULL,
-  task TEXT NOT NULL,
-  labels TEXT NOT NULL,
-  parent TEXT,
-  passed INTEGER,
-  score REAL,
-  input_tokens INTEGER,
-  output_tokens INTEGER,
-  diagnosed INTEGER NOT NULL DEFAULT 0,
-  started_at TEXT,
-  seconds REAL,
-  recorded_scores TEXT
-)
-""",
-    """
-CREATE TRIGGER trajectories_deleted AFTER DELETE ON trajectories BEGIN
-  DELETE FROM task_runs WHERE trajectory = OLD.id;
-  DELETE FROM findings WHERE trajectory = OLD.id;
-  UPDATE task_scores SET trajectory = NULL WHERE trajectory = OLD.id;
-END
-""",
-    """
-CREATE TABLE findings (
-  trajectory INTEGER NOT NULL,
-  ordinal INTEGER NOT NULL,
-  kind TEXT NOT NULL,
-  certainty TEXT NOT NULL,
-  n INTEGER NOT NULL,
-  PRIMARY KEY (trajectory, ordinal, kind)
-) WITHOUT ROWID
-""",
-    "CREATE INDEX findings_by_kind ON findings (kind, trajectory, ordinal, n)",
-    """
-CREATE TABLE task_scores (
-  file INTEGER NOT NULL, task TEXT NOT NULL,
-  trajectory INTEGER,
-  task_type TEXT,
-  reference_calls INTEGER NOT NULL, predicted_calls INTEGER NOT NULL, matched INTEGER NOT NULL, steps INTEGER NOT NULL,
-  recall REAL NOT NULL, precision REAL NOT NULL,
-  argument_similarity REAL NOT NULL, argument_similarity_strong REAL NOT NULL,
-  step_coherence REAL NOT NULL, order_consistency REAL NOT NULL, merge_purity REAL NOT NULL,
-  completion_rate REAL, information_grounding_rate REAL,
-  trajectory_strict_match REAL, trajectory_unordered_match REAL, trajectory_subset_match REAL,
-  trajectory_superset_match REAL, tool_call_f1 REAL,
-  PRIMARY KEY (file, task)
-) WITHOUT ROWID
-""",
-    "CREATE INDEX task_scores_by_trajectory ON task_scores (trajectory)",
-)
+@cache
+def own_statements() -> Mapping[str, str]:
+    """What makes each of our tables, indexes and triggers, by name."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(TABLES)
+        with suppress(sqlite3.OperationalError):
+            db.executescript(WORDS)
+        return {name: text for name, text in db.execute("SELECT name, sql FROM sqlite_master") if text}
 
 
 def _from_1_to_2(db: sqlite3.Connection) -> None:
-    run_statements(db, _FROM_1_TO_2)
+    """Names only. SQLite writes the new ones into the triggers too."""
+    for statement in _RENAMED_IN_2:
+        db.execute(statement)
+    db.execute(own_statements()["calls_by_group"])
 
 
 def _from_2_to_3(db: sqlite3.Connection) -> None:
     """The journal tells calls by what was sent, and keeps their answers; our files have an application id."""
-    run_statements(db, _JOURNAL_OF_3)
+    db.execute("ALTER TABLE journal RENAME TO old_journal")
+    db.execute(own_statements()["journal"])
     rows = db.execute("SELECT DISTINCT trajectory FROM old_journal").fetchall()
     for (row,) in rows:
         _move_journal_of(db, row)
@@ -395,17 +330,24 @@ def _target_of(call: Call, judged: tuple[str | None, str | None, Any] | None, se
 
 def _from_3_to_4(db: sqlite3.Connection) -> None:
     """What stood in the records alone has tables of its own; findings are found when they are first asked for."""
-    for statement in _FROM_3_TO_4:
-        db.execute(statement.strip())
+    db.execute("DROP TRIGGER calls_deleted")
+    for name in _NEW_IN_4:
+        db.execute(own_statements()[name])
     rebuild_task_runs(db)
     rebuild_task_scores(db)
 
 
+def _add_columns(db: sqlite3.Connection, table: str, columns: Mapping[str, str]) -> None:
+    """Those that a table has not: one that an earlier step made has today's."""
+    known = {name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")}
+    for name, kind in columns.items():
+        if name not in known:
+            db.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+
+
 def _from_4_to_5(db: sqlite3.Connection) -> None:
     """When a trajectory began, and how long it took, stood in the records alone."""
-    if "started_at" not in {name for _, name, *_ in db.execute("PRAGMA table_info(task_runs)")}:
-        db.execute("ALTER TABLE task_runs ADD COLUMN started_at TEXT")
-        db.execute("ALTER TABLE task_runs ADD COLUMN seconds REAL")
+    _add_columns(db, "task_runs", {"started_at": "TEXT", "seconds": "REAL"})
     for row, record in db.execute("SELECT id, record FROM trajectories").fetchall():
         times = times_of(Trajectory.model_validate(unpack(record)))
         db.execute("UPDATE task_runs SET started_at = ?, seconds = ? WHERE trajectory = ?", (*times, row))
@@ -413,21 +355,17 @@ def _from_4_to_5(db: sqlite3.Connection) -> None:
 
 def _from_5_to_6(db: sqlite3.Connection) -> None:
     """The replies of judges are kept."""
-    db.execute(RATINGS.strip())
+    db.execute(own_statements()["ratings"])
 
 
 def _from_6_to_7(db: sqlite3.Connection) -> None:
     """The trajectory matches of aligned tasks."""
-    known = {name for _, name, *_ in db.execute("PRAGMA table_info(task_scores)")}
-    for name in TRAJECTORY_MATCH:
-        if name not in known:
-            db.execute(f"ALTER TABLE task_scores ADD COLUMN {name} REAL")
+    _add_columns(db, "task_scores", dict.fromkeys(TRAJECTORY_MATCH, "REAL"))
 
 
 def _from_7_to_8(db: sqlite3.Connection) -> None:
     """What judges gave before stood in the records alone; MCP-Bench's files have no one score."""
-    if "recorded_scores" not in {name for _, name, *_ in db.execute("PRAGMA table_info(task_runs)")}:
-        db.execute("ALTER TABLE task_runs ADD COLUMN recorded_scores TEXT")
+    _add_columns(db, "task_runs", {"recorded_scores": "TEXT"})
     query = "SELECT t.id, t.record FROM trajectories t JOIN files f ON f.id = t.file WHERE f.format IN (?, ?)"
     for row, record in db.execute(query, (MCPBENCH, MCPEVAL)).fetchall():
         scores = scores_of(Trajectory.model_validate(unpack(record)))
@@ -445,13 +383,6 @@ STEPS: Final[Mapping[int, Callable[[sqlite3.Connection], None]]] = {
     7: _from_7_to_8,
 }
 """Version n to n + 1: what does it, in a transaction."""
-
-
-def run_statements(db: sqlite3.Connection, text: str) -> None:
-    """Run statements one by one; unlike `executescript` this stays in the transaction."""
-    for statement in text.split(";"):
-        if statement.strip():
-            db.execute(statement.strip())
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 from replay.records import CallResult, Server, Source, Trajectory, TransportFault
 from replay.records.trajectory import mark_of, own_answer_key, stderr_key
-from replay.runfile.conditions import placeholders
 from replay.runfile.connection import prepare_tables
-from replay.runfile.rows import insert_calls, pack
+from replay.runfile.rows import insert_calls, insertion, pack, placeholders, rows_as_dicts
 from replay.runfile.run import Run
 from replay.safety.redaction import Redactor
 
@@ -75,9 +74,9 @@ class RowMaker:
             state = run.begin(original, file="shipped", format="", policy=policy, record=False)
             run.finish(state.row, replayed, results)
             on_judged(state.row)
-            ((_, trajectory),) = _dicts(db, "trajectories", "id", state.row)
-            ((_, task_run),) = _dicts(db, "task_runs", "trajectory", state.row)
-            calls = [row for _, row in _dicts(db, "calls", "trajectory", state.row)]
+            (trajectory,) = _of_trajectory(db, "trajectories", "id", state.row)
+            (task_run,) = _of_trajectory(db, "task_runs", "trajectory", state.row)
+            calls = _of_trajectory(db, "calls", "trajectory", state.row)
             answers = db.execute("SELECT * FROM answers ORDER BY key").fetchall()
             findings = tuple(row[1:] for row in db.execute("SELECT * FROM findings ORDER BY ordinal, kind"))
         finally:
@@ -85,7 +84,7 @@ class RowMaker:
         came = {result.key for result in results if not isinstance(result.answer, TransportFault)}
         columns = tuple(calls[0]) if calls else ()
         return ShippedRows(
-            {name: value for name, value in trajectory.items() if name not in ("file", "done")},
+            {name: value for name, value in trajectory.items() if name != "done"},
             task_run,
             columns,
             tuple(tuple(row.values()) for row in calls),
@@ -152,10 +151,7 @@ def write_shipped_rows(run: Run, shipped: Iterable[tuple[int, ShippedRows]]) -> 
                 db.executemany(
                     "INSERT INTO findings VALUES (?, ?, ?, ?, ?)", ((row, *one) for one in rows.findings or ())
                 )
-            db.execute(
-                f"INSERT OR REPLACE INTO task_runs ({', '.join(known)}) VALUES ({placeholders(known)})",  # noqa: S608
-                tuple(known.values()),
-            )
+            db.execute(insertion("task_runs", known, verb="INSERT OR REPLACE"), tuple(known.values()))
             file = db.execute("SELECT file FROM trajectories WHERE id = ?", (row,)).fetchone()[0]
             insert_calls(db, ("trajectory", "file", *rows.columns), [(row, file, *call) for call in rows.calls])
             for answer in rows.answers:
@@ -181,8 +177,7 @@ def _with_own_keys(db: sqlite3.Connection, rows: ShippedRows, stateful: Collecti
     return rows._replace(calls=calls, answers=answers)
 
 
-def _dicts(db: sqlite3.Connection, table: str, column: str, value: int) -> list[tuple[int, dict[str, Any]]]:
-    cursor = db.execute(f"SELECT rowid AS row, * FROM {table} WHERE {column} = ? ORDER BY rowid", (value,))  # noqa: S608
-    names = [description[0] for description in cursor.description]
-    rows = (dict(zip(names, values, strict=True)) for values in cursor.fetchall())
-    return [(row.pop("row"), {name: value for name, value in row.items() if name not in _PLACED}) for row in rows]
+def _of_trajectory(db: sqlite3.Connection, table: str, column: str, row: int) -> list[dict[str, Any]]:
+    """The rows of a table that are about one trajectory, without what places them."""
+    found = rows_as_dicts(db.execute(f"SELECT * FROM {table} WHERE {column} = ? ORDER BY rowid", (row,)))  # noqa: S608
+    return [{name: value for name, value in columns.items() if name not in _PLACED} for columns in found]

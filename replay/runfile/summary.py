@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from replay.records import FAILURES, Certainty, Outcome, Reason, faults_of, qualified_name
 from replay.records.summary import (
@@ -21,11 +21,11 @@ from replay.records.summary import (
     UnreadFile,
 )
 from replay.runfile.compare_queries import file_paths
-from replay.runfile.conditions import in_files, is_failure, placeholders
 from replay.runfile.repeated_calls import repeated_calls
+from replay.runfile.rows import in_files, is_failure, placeholders, rows_as_dicts
 from replay.runfile.run import Run
+from replay.runfile.run_inputs import unread_files
 from replay.runfile.trajectory_queries import Addresses
-from replay.runfile.unread_files import unread_files
 
 
 def summarize(
@@ -169,65 +169,47 @@ def _groups(run: Run, addresses: Addresses, where: str, most: int) -> Iterator[F
                    row_number() OVER (every ORDER BY n DESC, first) AS rank
             FROM alike WINDOW every AS (PARTITION BY server, tool, outcome, reason, rule)
         )
-        SELECT server, tool, outcome, reason, rule, calls, n, first FROM ranked
-        WHERE rank = 1 ORDER BY calls DESC, earliest LIMIT ?
+        SELECT r.server, r.tool, r.outcome, CASE r.outcome WHEN 'inconclusive' THEN r.reason END AS reason, r.rule,
+               r.calls, r.n AS alike, f.path AS example_file, t.name AS example_trajectory,
+               c.position AS example_call, c.message AS example_message
+        FROM (SELECT * FROM ranked WHERE rank = 1 ORDER BY calls DESC, earliest LIMIT ?) r
+        JOIN calls c ON c.trajectory = r.first / 1000000 AND c.ordinal = r.first % 1000000
+        JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file ORDER BY r.calls DESC, r.earliest
         """,  # noqa: S608
         (most,),
-    ).fetchall()
-    for server, tool, outcome, reason, rule, count, alike, first in rows:
-        path, name, position, message = run.connection.execute(
-            "SELECT f.path, t.name, c.position, c.message FROM calls c JOIN trajectories t ON t.id = c.trajectory "
-            "JOIN files f ON f.id = t.file WHERE c.trajectory = ? AND c.ordinal = ?",
-            divmod(first, 1_000_000),
-        ).fetchone()
-        yield FailureGroup(
-            server=server,
-            tool=tool,
-            outcome=outcome,
-            reason=reason if outcome == Outcome.INCONCLUSIVE else None,
-            rule=rule,
-            calls=count,
-            alike=alike,
-            example=addresses.call(path, name, position),
-            example_file=path,
-            example_trajectory=name,
-            example_call=position,
-            example_message=message,
-        )
+    )
+    for columns in rows_as_dicts(rows):
+        example = addresses.call(*(columns[f"example_{name}"] for name in ("file", "trajectory", "call")))
+        yield FailureGroup(**columns, example=example)
 
 
 def _root_causes(run: Run, addresses: Addresses, most: int, where: str) -> Iterator[RootCause]:
     causes = f"""
-        SELECT trajectory, caused_by FROM calls c JOIN files f ON f.id = c.file
-        WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY count(*) DESC, 1, 2 LIMIT ?
+        SELECT f.path, t.name, c.position, c.server, c.tool, c.outcome, g.trajectory
+        FROM (
+            SELECT trajectory, caused_by, count(*) AS n FROM calls c JOIN files f ON f.id = c.file
+            WHERE caused_by IS NOT NULL AND {where} GROUP BY 1, 2 ORDER BY n DESC, 1, 2 LIMIT ?
+        ) g
+        JOIN calls c ON c.trajectory = g.trajectory AND c.position = g.caused_by
+        JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file ORDER BY g.n DESC, 7, 3
     """  # noqa: S608
-    for trajectory, cause in run.connection.execute(causes, (most,)).fetchall():
+    for path, name, cause, server, tool, outcome, trajectory in run.connection.execute(causes, (most,)).fetchall():
         followed = run.connection.execute(
             "SELECT outcome, count(*) FROM calls WHERE trajectory = ? AND caused_by = ? GROUP BY 1 ORDER BY 2 DESC, 1",
             (trajectory, cause),
         )
-        outcomes = {Outcome(outcome): count for outcome, count in followed}
-        found = run.connection.execute(
-            """
-            SELECT f.path, t.name, c.server, c.tool, c.outcome
-            FROM calls c JOIN trajectories t ON t.id = c.trajectory JOIN files f ON f.id = t.file
-            WHERE c.trajectory = ? AND c.position = ?
-            """,
-            (trajectory, cause),
-        ).fetchone()
-        if found is not None:
-            path, name, server, tool, outcome = found
-            yield RootCause(
-                address=addresses.call(path, name, cause),
-                file=path,
-                trajectory=name,
-                call=cause,
-                tool=qualified_name(server, tool),
-                outcome=outcome,
-                followed=outcomes,
-            )
+        yield RootCause(
+            address=addresses.call(path, name, cause),
+            file=path,
+            trajectory=name,
+            call=cause,
+            tool=qualified_name(server, tool),
+            outcome=outcome,
+            followed={Outcome(outcome): count for outcome, count in followed},
+        )
 
 
+_MAX_ROOT_GROUPS: Final = 50
 Breakdown: TypeAlias = Literal["server", "tool", "task_type", "rule", "reason"]
 
 
@@ -255,11 +237,10 @@ class Group:
 class RootGroup:
     """Failures of one tool, under one rule, that made others fail."""
 
-    server: str
     tool: str
+    """`server/tool`."""
     outcome: Outcome
     rule: str
-    roots: int
     followed: int
 
 
@@ -304,20 +285,19 @@ def model_counts(connection: sqlite3.Connection, files: Sequence[int] | None = N
     ]
 
 
-def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int] = ()) -> list[Group]:
+def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int] | None = None) -> list[Group]:
     """Counts by server, tool, task type, rule or reason; what has most failures first.
 
     Args:
         connection: to the run file.
         by: what to group by.
-        files: only of these; all where empty.
+        files: only of these; by default all.
     """
     columns = "server, tool" if by == "tool" else by
     table = "outcome_counts" if by in {"task_type", "reason"} else "call_groups"
-    inside = f"file IN ({placeholders(files)})" if files else "1"
     rows = connection.execute(
-        f"SELECT {columns}, outcome, sum(n) FROM {table} WHERE n > 0 AND {inside} GROUP BY {columns}, outcome",  # noqa: S608
-        tuple(files),
+        f"SELECT {columns}, outcome, sum(n) FROM {table} WHERE n > 0 AND {in_files('file', files)} "  # noqa: S608
+        f"GROUP BY {columns}, outcome"
     )
     groups: dict[tuple[str, ...], dict[Outcome, int]] = {}
     for *names, outcome, number in rows:
@@ -326,32 +306,25 @@ def breakdown(connection: sqlite3.Connection, by: Breakdown, files: Sequence[int
     return sorted(found, key=lambda group: (-failed(group.outcomes), -sum(group.outcomes.values()), group.names))
 
 
-def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[int, dict[Outcome, int]]:
-    """How many calls of each outcome every trajectory has, by its row."""
-    counts: dict[int, dict[Outcome, int]] = {}
-    for row, outcome, number in connection.execute("SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"):
-        counts.setdefault(row, {})[Outcome(outcome)] = number
-    return counts
-
-
 def failed(outcomes: dict[Outcome, int]) -> int:
     """How many of the calls are failures of the model."""
     return sum(outcomes.get(outcome, 0) for outcome in FAILURES)
 
 
-def root_groups(connection: sqlite3.Connection, files: Sequence[int] = (), limit: int = 50) -> list[RootGroup]:
+def root_groups(connection: sqlite3.Connection, files: Sequence[int] | None = None) -> list[RootGroup]:
     """The failures that made others fail, alike ones together; those that most followed from first."""
-    inside = f"c.file IN ({placeholders(files)}) AND" if files else ""
     rows = connection.execute(
         f"""
         WITH followers AS (
           SELECT c.trajectory, c.caused_by, count(*) AS n FROM calls c INDEXED BY calls_by_cause
-          WHERE {inside} c.caused_by IS NOT NULL GROUP BY c.file, c.trajectory, c.caused_by
+          WHERE {in_files("c.file", files)} AND c.caused_by IS NOT NULL GROUP BY c.file, c.trajectory, c.caused_by
         )
-        SELECT ifnull(r.server, ''), ifnull(r.tool, ''), r.outcome, r.rule, count(*), sum(f.n)
+        SELECT ifnull(r.server, ''), ifnull(r.tool, ''), r.outcome, r.rule, sum(f.n)
         FROM followers f JOIN calls r ON r.trajectory = f.trajectory AND r.position = f.caused_by
-        GROUP BY 1, 2, 3, 4 ORDER BY 6 DESC, 1, 2 LIMIT ?
-        """,  # noqa: S608
-        (*files, limit),
+        GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2 LIMIT {_MAX_ROOT_GROUPS}
+        """  # noqa: S608
     )
-    return [RootGroup(server, tool, Outcome(outcome), *rest) for server, tool, outcome, *rest in rows]
+    return [
+        RootGroup(qualified_name(server, tool), Outcome(outcome), rule, followed)
+        for server, tool, outcome, rule, followed in rows
+    ]

@@ -1,4 +1,6 @@
-"""The tables that models are compared by: runs of tasks, figures of their alignment, calls in groups, and findings."""
+"""The tables that models are compared by: runs of tasks, figures of their alignment, calls in groups, findings, and the
+replies of judges. Each of these is there as soon as it came, and is never asked for again.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,10 @@ from typing import Any, Final, NamedTuple
 from replay.records import UNFOUNDED, Certainty, Fault, Outcome, Trajectory
 from replay.records.alignment import METRICS, AlignedModel, AlignedTask
 from replay.records.comparison import FindingOfModel
-from replay.records.rating import recorded_scores
+from replay.records.rating import Protocol, Rating, RatingKey, recorded_scores
 from replay.records.time_span import utc
-from replay.runfile.conditions import fault_in_sql, in_files, is_failure, placeholders
 from replay.runfile.effects_journal import absolute_path
-from replay.runfile.rows import unpack
+from replay.runfile.rows import fault_in_sql, in_files, insertion, is_failure, pack, placeholders, unpack
 from replay.safety.redaction import Redactor
 
 
@@ -30,25 +31,22 @@ def save_task_run(db: sqlite3.Connection, row: int, name: str, trajectory: Traje
         redactor: takes the secrets out.
     """
     task, usage, reported = trajectory.task, trajectory.usage, trajectory.reported
-    passed = None if reported is None or reported.passed is None else int(reported.passed)
-    recorded = scores_of(trajectory)
-    db.execute(
-        "INSERT OR REPLACE INTO task_runs (trajectory, model, task, labels, parent, passed, score, input_tokens, "
-        "output_tokens, started_at, seconds, recorded_scores) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            row,
-            redactor.text(trajectory.model),
-            redactor.text(task.id) if task.id else name,
-            json.dumps(redactor.json(task.labels or {}), ensure_ascii=False),
-            redactor.text(trajectory.parent.trajectory) if trajectory.parent else None,
-            passed,
-            reported.score if reported else None,
-            usage.input_tokens if usage else None,
-            usage.output_tokens if usage else None,
-            *times_of(trajectory),
-            recorded,
-        ),
-    )
+    started_at, seconds = times_of(trajectory)
+    values: Mapping[str, Any] = {
+        "trajectory": row,
+        "model": redactor.text(trajectory.model),
+        "task": redactor.text(task.id) if task.id else name,
+        "labels": json.dumps(redactor.json(task.labels or {}), ensure_ascii=False),
+        "parent": redactor.text(trajectory.parent.trajectory) if trajectory.parent else None,
+        "passed": reported.passed if reported else None,
+        "score": reported.score if reported else None,
+        "input_tokens": usage.input_tokens if usage else None,
+        "output_tokens": usage.output_tokens if usage else None,
+        "started_at": started_at,
+        "seconds": seconds,
+        "recorded_scores": scores_of(trajectory),
+    }
+    db.execute(insertion("task_runs", values, verb="INSERT OR REPLACE"), tuple(values.values()))
 
 
 def times_of(trajectory: Trajectory) -> tuple[str | None, float | None]:
@@ -94,11 +92,7 @@ def save_task_score(db: sqlite3.Connection, file: int, task: AlignedTask, trajec
         "completion_rate": judge.completion_rate if judge else None,
         "information_grounding_rate": judge.information_grounding_rate if judge else None,
     }
-    marks = ", ".join("?" * len(values))
-    db.execute(
-        f"INSERT OR REPLACE INTO task_scores ({', '.join(values)}) VALUES ({marks})",  # noqa: S608
-        tuple(values.values()),
-    )
+    db.execute(insertion("task_scores", values, verb="INSERT OR REPLACE"), tuple(values.values()))
 
 
 def rebuild_task_scores(db: sqlite3.Connection) -> None:
@@ -344,3 +338,58 @@ def finding_counts(connection: sqlite3.Connection, files: Sequence[int] | None =
 def kinds_found(connection: sqlite3.Connection) -> tuple[str, ...]:
     """The kinds that stand in the run, in the order of the alphabet."""
     return tuple(kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM findings ORDER BY 1"))
+
+
+def outcomes_by_trajectory(connection: sqlite3.Connection) -> dict[int, dict[Outcome, int]]:
+    """How many calls of each outcome every trajectory has, by its row."""
+    counts: dict[int, dict[Outcome, int]] = {}
+    for row, outcome, number in connection.execute("SELECT trajectory, outcome, count(*) FROM calls GROUP BY 1, 2"):
+        counts.setdefault(row, {})[Outcome(outcome)] = number
+    return counts
+
+
+def is_rated(connection: sqlite3.Connection, key: RatingKey, judge_model: str, digest: str) -> bool:
+    """Whether this judge answered this very prompt already."""
+    found = connection.execute(
+        "SELECT 1 FROM ratings WHERE (path, trajectory, protocol, prompt, judge, shuffle, judge_model, digest) "
+        "= (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*_columns(key), judge_model, digest),
+    )
+    return found.fetchone() is not None
+
+
+def save_rating(db: sqlite3.Connection, rating: Rating) -> None:
+    """Keep a reply, in the place of one to an earlier prompt."""
+    db.execute(
+        "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*_columns(rating), rating.judge_model, rating.digest, pack(rating.model_dump(mode="json"))),
+    )
+
+
+def _columns(key: RatingKey) -> tuple[str | int, ...]:
+    return key.file, key.trajectory, key.protocol, key.prompt, key.judge, key.shuffle
+
+
+def ratings(connection: sqlite3.Connection, protocol: Protocol, paths: Sequence[str]) -> Iterator[Rating]:
+    """The replies about the trajectories of these files, in the order of files, trajectories and judges."""
+    rows = connection.execute(
+        f"SELECT record FROM ratings WHERE protocol = ? AND path IN ({placeholders(paths)}) "  # noqa: S608
+        "ORDER BY path, trajectory, prompt, judge, shuffle",
+        (protocol, *paths),
+    )
+    return (Rating.model_validate(unpack(record)) for (record,) in rows)
+
+
+def outcomes_by_file_and_id(connection: sqlite3.Connection) -> dict[tuple[str, str], dict[Outcome, int]]:
+    """How many calls of each outcome every trajectory has, by the absolute path of its file and its id."""
+    counts = outcomes_by_trajectory(connection)
+    return {(path, name): counts[row] for path, name, row in trajectories_by_path(connection) if row in counts}
+
+
+def trajectories_by_path(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """The absolute path of its file, the id and the row of each trajectory, in the order in which they were read."""
+    rows = connection.execute(
+        "SELECT ifnull(f.absolute_path, f.path), t.name, t.id FROM trajectories t JOIN files f ON f.id = t.file "
+        "ORDER BY t.file, t.id"
+    )
+    return rows.fetchall()

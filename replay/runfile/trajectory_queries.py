@@ -8,14 +8,14 @@ import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from os.path import commonprefix
 from pathlib import PurePath
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from replay.errors import UsageError
 from replay.json_values import decode
 from replay.records import Trajectory, Verdict
-from replay.runfile.conditions import in_files, is_failure
-from replay.runfile.rows import rows_as_dicts, unpack, unpacked_text, verdict_of_row
+from replay.runfile.rows import in_files, is_failure, rows_as_dicts, unpack, unpacked_text, verdict_of_row
 from replay.runfile.run import Run
 from replay.safety.text import one_line
 from replay.suggestions import nearest_name, nearest_names
@@ -41,17 +41,6 @@ class TrajectoryPlace(NamedTuple):
     trajectory: str
 
 
-class CallPlace(NamedTuple):
-    """One call of a run."""
-
-    row: int
-    """Of its trajectory, in the table trajectories."""
-    file: str
-    model: str
-    trajectory: str
-    call: str
-
-
 def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     """The trajectory that an id names, whole or by its first characters; `MODEL:ID` or `FILE:ID` where several have it.
 
@@ -63,12 +52,13 @@ def find_trajectory(run: Run, ref: str) -> TrajectoryPlace:
     if len(found) == 1:
         return found[0]
     if found:
-        raise _ambiguous("trajectory", ref, [address(place, places) for place in found])
+        known = Addresses(places)
+        raise _ambiguous("trajectory", ref, [known.trajectory(place.file, place.trajectory) for place in found])
     raise _missing("trajectory", ref, [place.trajectory for place in places])
 
 
-def find_call(run: Run, ref: str) -> CallPlace:
-    """The call that an id names; the trajectory may be left out where the run has only one.
+def find_call(run: Run, ref: str) -> tuple[TrajectoryPlace, str]:
+    """The trajectory and the position of the call that an id names; of a run with one trajectory, the position alone.
 
     Raises:
         UsageError: there is none (names the nearest), or there are several.
@@ -81,13 +71,14 @@ def find_call(run: Run, ref: str) -> CallPlace:
     found = _named(name, places) if name else list(places)
     if not found:
         raise _missing(
-            "call", ref, [f"{place.trajectory}:{position}" for place in places if _has(run, place, position)]
+            "call", ref, [f"{place.trajectory}:{position}" for place in places if position in _positions(run, place)]
         )
-    holding = [place for place in found if _has(run, place, position)]
+    holding = [place for place in found if position in _positions(run, place)]
     if len(holding) == 1:
-        return CallPlace(*holding[0], position)
+        return holding[0], position
     if holding:
-        raise _ambiguous("call", ref, [f"{address(place, places)}:{position}" for place in holding])
+        known = Addresses(places)
+        raise _ambiguous("call", ref, [known.call(place.file, place.trajectory, position) for place in holding])
     near = [f"{found[0].trajectory}:{other}" for other in _positions(run, found[0])]
     raise _missing("call", ref, near)
 
@@ -158,17 +149,8 @@ class Addresses:
             return name
         index = bisect_left(self._sorted, name)
         beside = self._sorted[max(0, index - 1) : index] + self._sorted[index + 1 : index + 2]
-        shared = max((_common_beginning(name, other) for other in beside), default=0)
+        shared = max((len(commonprefix([name, other])) for other in beside), default=0)  # noqa: RUF071
         return name[: max(shared + 1, drawn.start() + _DRAWN_CHARACTERS)]
-
-
-def _common_beginning(first: str, second: str) -> int:
-    return next((at for at, (left, right) in enumerate(zip(first, second, strict=False)) if left != right), len(first))
-
-
-def address(place: TrajectoryPlace, places: Iterable[TrajectoryPlace]) -> str:
-    """The address of one trajectory among these."""
-    return Addresses(places).trajectory(place.file, place.trajectory)
 
 
 def _named(ref: str, places: Iterable[TrajectoryPlace]) -> list[TrajectoryPlace]:
@@ -204,11 +186,6 @@ def _positions(run: Run, place: TrajectoryPlace) -> list[str]:
     return [position for (position,) in rows]
 
 
-def _has(run: Run, place: TrajectoryPlace, position: str) -> bool:
-    query = "SELECT 1 FROM calls WHERE trajectory = ? AND position = ?"
-    return run.connection.execute(query, (place.row, position)).fetchone() is not None
-
-
 def _examples(run: Run, ref: str, places: list[TrajectoryPlace]) -> list[str]:
     """Ids of calls in the trajectory that the text most resembles."""
     names = [place.trajectory for place in places]
@@ -239,7 +216,6 @@ _HAS_PARENT = re.compile(rb'"parent": ?\{')
 class StoredCall:
     """A call's verdict and its stored answer, as a trajectory's screen shows them."""
 
-    id: int
     ordinal: int
     position: str
     server: str
@@ -318,15 +294,14 @@ def stored_trajectory(connection: sqlite3.Connection, row: int) -> StoredTraject
     return StoredTrajectory(row, file, model, path, format_, bool(done), trajectory, calls)
 
 
-def _stored_call(columns: dict[str, object]) -> StoredCall:
+def _stored_call(columns: dict[str, Any]) -> StoredCall:
     return StoredCall(
-        id=int(str(columns["id"])),
-        ordinal=int(str(columns["ordinal"])),
-        position=str(columns["position"]),
-        server=str(columns["server"] or ""),
-        tool=str(columns["tool"] or ""),
+        ordinal=columns["ordinal"],
+        position=columns["position"],
+        server=columns["server"] or "",
+        tool=columns["tool"] or "",
         verdict=verdict_of_row(columns),
-        answer_key=None if columns["answer_key"] is None else str(columns["answer_key"]),
+        answer_key=columns["answer_key"],
     )
 
 

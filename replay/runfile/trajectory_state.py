@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from replay.records import ENVIRONMENT_REASONS, CallResult, Outcome, Trajectory
-from replay.runfile.conditions import placeholders
-from replay.runfile.rows import call_result_of, load_answer, rows_as_dicts
+from replay.runfile.rows import call_result_of, load_answer, placeholders, rows_as_dicts
 
 MAY_BE_TRIED_AGAIN = f"""
   (c.outcome = '{Outcome.INCONCLUSIVE}' AND c.reason IN ({", ".join(f"'{name}'" for name in ENVIRONMENT_REASONS)})
@@ -46,15 +45,10 @@ def unfinished_state(connection: sqlite3.Connection, row: int, trajectory: Traje
     return TrajectoryState(row, False, results)
 
 
-def forget_verdicts_of(db: sqlite3.Connection, row: int) -> None:
-    """Drop the verdicts; what was noted of calls with effects stays."""
+def forget_trajectory(db: sqlite3.Connection, row: int) -> None:
+    """Drop a trajectory with its verdicts; what was noted of calls with effects stays."""
     db.execute("DELETE FROM calls WHERE trajectory = ?", (row,))
-
-
-def restart(db: sqlite3.Connection, row: int, policy: str) -> None:
-    """Drop the verdicts of a trajectory that is judged under another policy."""
-    forget_verdicts_of(db, row)
-    db.execute("UPDATE trajectories SET done = 0, policy = ? WHERE id = ?", (policy, row))
+    db.execute("DELETE FROM trajectories WHERE id = ?", (row,))
 
 
 def retry(db: sqlite3.Connection, row: int, stateful: Iterable[str]) -> int:

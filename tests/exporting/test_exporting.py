@@ -15,7 +15,7 @@ from replay.errors import UsageError
 from replay.exporting import FORMATS, export
 from replay.formats import open_file
 from replay.records import Call, Trajectory
-from replay.records.answer import texts_of
+from replay.records.trajectory import texts_of
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, write_trajectory
 

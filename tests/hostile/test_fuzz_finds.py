@@ -21,7 +21,7 @@ from replay.outcomes import judge_answer
 from replay.recorder.assembly import assemble
 from replay.recorder.recording import entry_of
 from replay.records import Call, Trajectory
-from replay.records.answer import ToolResult
+from replay.records.trajectory import ToolResult
 from tests.formats.samples import SAMPLES
 from tests.hostile.fuzz_doors import DOORS, read_results, seeds
 from tests.hostile.mutation import Mutator, Seed

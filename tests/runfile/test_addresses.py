@@ -84,13 +84,13 @@ def test_every_printed_address_finds_its_trajectory(run_path: Path) -> None:
         known = Addresses.of(run)
         for place in places:
             assert find_trajectory(run, known.trajectory(place.file, place.trajectory)) == place
-            assert find_call(run, known.call(place.file, place.trajectory, "s1c1")).row == place.row
+            assert find_call(run, known.call(place.file, place.trajectory, "s1c1"))[0].row == place.row
 
 
 @pytest.mark.parametrize("ref", ["0cf3db51", "0cf3db5", "gpt:0cf3db51", "a/task012.trajectory.json:task012", "ses_"])
 def test_as_much_of_an_id_as_only_one_has_is_enough(run_path: Path, ref: str) -> None:
     with Run.read(run_path) as run:
-        assert find_call(run, f"{ref}:s1c1").row == find_trajectory(run, ref).row
+        assert find_call(run, f"{ref}:s1c1")[0].row == find_trajectory(run, ref).row
 
 
 @pytest.mark.parametrize(("ref", "count"), [("0cf3db", 2), ("task012", 3), ("opus:task012", 2)])
@@ -99,7 +99,7 @@ def test_what_several_have_is_refused_with_addresses_that_are_accepted(run_path:
         find_call(run, f"{ref}:s1c1")
     offered = str(refusal.value).partition("say which: ")[2].split(", ")
     with Run.read(run_path) as run:
-        assert len({find_call(run, address).row for address in offered}) == count
+        assert len({find_call(run, address)[0].row for address in offered}) == count
 
 
 def test_an_id_is_not_taken_for_the_beginning_of_another(run_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_the_summary_and_the_reports_print_is_accepted(run_path: Path) -> N
         summary = summarize(run)
         (group,) = summary.failures
         assert group.example == "gpt:task012:s1c1"
-        assert find_call(run, group.example).model == "gpt"
+        assert find_call(run, group.example)[0].model == "gpt"
     report = replay_here("report", "--run", run_path).stdout
     (printed,) = set(re.findall(r"as in (\S+):", report))
     assert replay_here("report", "--run", run_path, "--call", printed.replace("\\", "")).returncode == 0

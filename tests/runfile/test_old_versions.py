@@ -19,7 +19,7 @@ from replay.runfile.filters import parse, read_vocabulary
 from replay.runfile.rows import pack
 from replay.runfile.schema import VERSION
 from replay.runfile.summary import breakdown, model_counts
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 
 OUTCOMES = ("success", "not_found", "not_found")
 

@@ -13,8 +13,8 @@ import pytest
 from replay.records.summary import RepeatedCalls
 from replay.reports.basis import repeated_line
 from replay.runfile import Run, call_rows
-from replay.runfile.judged_files import keep_files
 from replay.runfile.repeated_calls import repeated_calls
+from replay.runfile.run_inputs import keep_files
 from tests.in_process import replay_here
 
 Replay = Callable[..., subprocess.CompletedProcess[str]]

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
 
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 from tests.tui.sample import hostile_run, sample_run
 
 Browsing = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

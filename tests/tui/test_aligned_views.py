@@ -12,7 +12,7 @@ from textual.command import CommandList
 from textual.widgets import Input, OptionList
 
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 from replay_tui.screens.alignment_screen import AlignmentScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from replay_tui.widgets.text_page import TextPage
@@ -54,8 +54,8 @@ async def test_the_task_comes_along_from_a_trajectory_to_its_alignment_and_back(
         assert (trajectory.stored.model, trajectory.stored.record.id) == ("bob", "films")
         await press(pilot, "4")
         alignment = cast("AlignmentScreen", pilot.app.screen)
-        assert alignment.table.selected_task is not None
-        assert alignment.table.selected_task.id == "films"
+        assert alignment.table.selected is not None
+        assert alignment.table.selected.name == "films"
         assert "bob · model 2 of 2" in screen_text(pilot)
         await press(pilot, "down", "3")
         assert cast("TrajectoryScreen", pilot.app.screen).stored is not None

@@ -11,7 +11,7 @@ import pytest
 
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 from replay_tui.screens.audit_screen import AuditScreen, MendsTable
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from replay_tui.widgets.text_page import TextPage

@@ -15,7 +15,7 @@ import pytest
 from replay.errors import RunFileError
 from replay.records import Call, Outcome
 from replay.runfile import Run
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from tests.tui.conftest import Browsing, press, screen_text, settle, wait_until

@@ -12,7 +12,7 @@ import pytest
 
 from replay.runfile import Run
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.models_screen import ModelsScreen
 from replay_tui.widgets.text_page import TextPage

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from replay_tui.app import BrowseApp
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import OpenRun
 from tests.tui.conftest import press, settle
 
 SIZES = [(80, 24), (120, 40), (200, 60)]

@@ -33,7 +33,7 @@ def browse_run(
         SystemExit: it broke, and said so.
     """
     from replay_tui.app import BrowseApp
-    from replay_tui.open_run import OpenRun
+    from replay_tui.browser import OpenRun
     from replay_tui.terminal import end_with_terminal
     from replay_tui.theme import DARK, LIGHT
 

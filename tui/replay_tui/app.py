@@ -27,14 +27,12 @@ from replay.runfile.salvage import damage_behind
 from replay.runfile.trajectory_queries import StoredTrajectory
 from replay.safety.filesystem import write_atomically
 from replay.safety.text import one_line, printable
-from replay_tui.browser import Browser, ExportRequest, ShowCalls, ShowTrajectory
-from replay_tui.open_run import OpenRun
+from replay_tui.browser import Browser, ExportRequest, OpenRun, ShowCalls, ShowTrajectory
 from replay_tui.palette import ActionProvider, NameProvider
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen
-from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.run_screen import SCREENS, RunScreen
 from replay_tui.terminal import PLAIN_TEXT, open_in_editor, source_line
 from replay_tui.theme import DARK, LIGHT
-from replay_tui.widgets.tabs import SCREENS
 
 if TYPE_CHECKING:
     from replay_tui.screens.calls_screen import CallsScreen
@@ -43,18 +41,6 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 1.0
 _IDLE_SECONDS = 0.15
 """Seconds between one screen that is made ready and the next."""
-
-
-_TOOLTIPS = {
-    "overview": "How each model did",
-    "calls": "The list of calls",
-    "trajectory": "What happened in one trajectory",
-    "alignment": "Prediction beside reference",
-    "compare": "Two models, or two runs",
-    "models": "All models side by side, by any measure",
-    "audit": "How much of the scores is the models' own",
-}
-"""Of the key of each screen."""
 
 
 def _screen(name: str) -> Screen[None]:
@@ -79,8 +65,8 @@ class BrowseApp(Browser):
     MODES = {name: partial(_screen, name) for name in SCREENS}  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(key, f"go('{name}')", title, show=False, tooltip=_TOOLTIPS[name])
-            for name, (key, title) in SCREENS.items()
+            Binding(str(key), f"go('{name}')", name.capitalize(), show=False, tooltip=about)
+            for key, (name, about) in enumerate(SCREENS.items(), 1)
         ),
         Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of this screen"),
         Binding("ctrl+p", "command_palette", "Find", tooltip="Every action; any task, tool or model by name"),

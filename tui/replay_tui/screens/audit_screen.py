@@ -25,12 +25,11 @@ from replay.runfile import Run
 from replay.runfile.trajectory_queries import trajectory_places
 from replay.safety.text import one_line
 from replay_tui.browser import ShowTrajectory
-from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import Cell, Column, fitted, plain, titled, told_apart
 from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.row_list import RecordList, RowList
-from replay_tui.widgets.text_page import TextPage
+from replay_tui.widgets.text_page import Row, TextPage, Writer
 
 _SHORT: Final[dict[Number, str]] = {
     "runs": "runs",

@@ -17,11 +17,10 @@ from textual.widgets.option_list import Option
 
 from replay.safety.text import one_line
 from replay_tui.browser import ExportRequest, ExportScope
-from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import plain
 from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import SHOWN, Palette
-from replay_tui.widgets.text_page import TextPage
+from replay_tui.widgets.text_page import Row, TextPage, Writer
 
 
 class HelpScreen(ModalScreen[None]):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -23,12 +24,11 @@ from replay.runfile import Run
 from replay.runfile.filters import filter_value
 from replay.safety.text import one_line
 from replay_tui.browser import ShowCalls
-from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import Cell, Column, fitted, plain, told_apart
 from replay_tui.screens.run_screen import RunScreen
 from replay_tui.theme import Palette
 from replay_tui.widgets.row_list import RecordList, RowList
-from replay_tui.widgets.text_page import TextPage
+from replay_tui.widgets.text_page import Row, TextPage, Writer
 
 BY_NAME = "model"
 _MIN_FIGURE, _MAX_STRATUM = 7, 18
@@ -50,12 +50,12 @@ class ModelsTable(RecordList[ComparedModel]):
     BORDER_TITLE = "Models"
     EMPTY = "no models yet; replay classify results/*.json adds them"
 
+    @dataclass
     class Sorted(Message):
         """Another order is wanted."""
 
-        def __init__(self, measure: str, *, reverse: bool) -> None:
-            super().__init__()
-            self.measure, self.reverse = measure, reverse
+        measure: str
+        reverse: bool
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -154,8 +154,9 @@ def model_page(comparison: ModelComparison, model: ComparedModel, width: int, st
     metric = next((measure for measure in comparison.measures if measure.id == comparison.metric), None)
     if comparison.strata is not None and metric is not None:
         writer.heading(f"{metric.label} by {comparison.strata.by}", "with 95 % intervals")
-        for name, figure in _of_strata(comparison, model):
-            _figure(writer, name, metric, figure)
+        figures = {row.stratum: row.figures for row in comparison.strata.rows if row.model == model.model}
+        for name in comparison.strata.names:
+            _figure(writer, name, metric, figures.get(name, {}).get(comparison.metric))
     _differences(writer, comparison, model, metric)
     writer.heading("Figures", "with 95 % intervals; n: calls of shares, tasks of means")
     for measure in comparison.measures:
@@ -170,13 +171,6 @@ def model_page(comparison: ModelComparison, model: ComparedModel, width: int, st
         for note in comparison.notes:
             writer.prose(note)
     return writer.rows
-
-
-def _of_strata(comparison: ModelComparison, model: ComparedModel) -> Iterator[tuple[str, Figure | None]]:
-    rows = comparison.strata.rows if comparison.strata else ()
-    figures = {row.stratum: row.figures.get(comparison.metric) for row in rows if row.model == model.model}
-    for name in comparison.strata.names if comparison.strata else ():
-        yield name, figures.get(name)
 
 
 def _figure(writer: Writer, name: str, measure: Measure, figure: Figure | None) -> None:

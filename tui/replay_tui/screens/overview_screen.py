@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import events, getters, on, work
 from textual.app import ComposeResult
@@ -14,17 +14,16 @@ from textual.widgets import Static, Tabs
 from textual.worker import get_current_worker
 
 from replay.records import UNFOUNDED, Outcome, Reason, faults_of, qualified_name
+from replay.records.alignment import COLUMNS, METRICS, AlignedModel
 from replay.runfile import Run, alignment_queries
 from replay.runfile import summary as count_queries
 from replay.runfile.filters import filter_value
-from replay.runfile.summary import Breakdown, Group, ModelCount, RootGroup
+from replay.runfile.summary import Breakdown, Group, ModelCount
 from replay_tui.browser import ShowCalls
-from replay_tui.rendering import plain
-from replay_tui.screens.run_screen import RunScreen
-from replay_tui.widgets.alignment_tables import ScoresTable
+from replay_tui.rendering import Cell, Column, plain, titled, told_apart
+from replay_tui.screens.run_screen import LineTabs, RunScreen
 from replay_tui.widgets.counts_table import CountsRow, CountsTable, Measure
-from replay_tui.widgets.row_list import RowList
-from replay_tui.widgets.tabs import LineTabs
+from replay_tui.widgets.row_list import RecordList, RowList
 
 _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("servers", "Servers", "server", "server"),
@@ -34,9 +33,33 @@ _PANELS: tuple[tuple[str, str, str, Breakdown | None], ...] = (
     ("roots", "Root causes", "made others fail", None),
     ("reasons", "Inconclusive", "reason", "reason"),
 )
+METRIC_WORDS: Final = tuple(name.replace("_", " ") for name in COLUMNS)
+METRIC_SHORT: Final = tuple(METRICS[name].short or METRICS[name].label for name in COLUMNS)
+"""The titles of their columns, and those where there is little room."""
 _SCORES = "scores"
 _TABS = {name: title for name, title, *_ in _PANELS} | {_SCORES: "Alignment"}
 _KEYS: dict[Breakdown, str] = {"server": "server", "task_type": "task", "rule": "rule", "reason": "reason"}
+
+
+class ScoresTable(RecordList[AlignedModel]):
+    """Metrics over all tasks of a model, the average first; Enter opens the alignment."""
+
+    BORDER_TITLE = "Alignment"
+    EMPTY = "no alignment; replay align adds one"
+
+    def columns(self, width: int) -> Sequence[Column]:
+        """As many as there is room for."""
+        words, short = ("average", *METRIC_WORDS), ("average", *METRIC_SHORT)
+        shown = titled([words, short, short[: max(1, (width - 12) // 8)]], width - 16)
+        return (Column("model", 10, 1), *(Column(name, max(7, len(name)), right=True) for name in shown))
+
+    def cells(self, row: int, widths: Sequence[int]) -> Sequence[Cell]:
+        """One model."""
+        model, styles = self.records[row], self.styles_of_theme
+        scores = [getattr(model.aggregate, name) for name in COLUMNS]
+        average = Cell(f"{model.average_score:.3f}", styles.strong)
+        name = told_apart(model.model, (other.model for other in self.records), widths[0])
+        return (Cell(name), average, *(Cell(f"{score:.3f}", styles.dim) for score in scores[: len(widths) - 2]))
 
 
 class OverviewScreen(RunScreen):
@@ -106,14 +129,14 @@ class OverviewScreen(RunScreen):
 
     def _load_breakdowns(self) -> None:
         model = None if self._all else self.models.selected
-        files = list(self._files[self.models.cursor]) if model else []
+        files = self._files[self.models.cursor] if model else None
         whose = f" · {model.name}" if model else ""
         for name, title, _, _ in _PANELS:
             self.query_one(f"#{name}").border_title = plain(f"{title}{whose}")
         self._read_breakdowns(files, model.filter if model else "")
 
     @work(thread=True, exclusive=True, group="breakdowns")
-    def _read_breakdowns(self, files: list[int], prefix: str) -> None:
+    def _read_breakdowns(self, files: Sequence[int] | None, prefix: str) -> None:
         worker = get_current_worker()
         with self.open_run.thread_connection() as run:
             for name, _, _, by in _PANELS:
@@ -167,7 +190,7 @@ class OverviewScreen(RunScreen):
             self._panels.current = event.widget.id
 
 
-def _rows(run: Run, by: Breakdown, files: list[int], prefix: str) -> list[CountsRow]:
+def _rows(run: Run, by: Breakdown, files: Sequence[int] | None, prefix: str) -> list[CountsRow]:
     groups = count_queries.breakdown(run.connection, by, files)
     return [CountsRow(_name(by, group), group.outcomes, f"{prefix} {_filter(by, group)}".strip()) for group in groups]
 
@@ -184,16 +207,12 @@ def _filter(by: Breakdown, group: Group) -> str:
     return f"{_KEYS[by]}:{filter_value(group.names[0])}" if group.names[0] else f"{_KEYS[by]}:none"
 
 
-def _root_rows(run: Run, files: list[int], prefix: str) -> list[CountsRow]:
+def _root_rows(run: Run, files: Sequence[int] | None, prefix: str) -> list[CountsRow]:
     return [
         CountsRow(
-            f"{qualified_name(root.server, root.tool)} · {root.rule}",
+            f"{root.tool} · {root.rule}",
             {root.outcome: root.followed},
-            f"{prefix} {_root_filter(root)}".strip(),
+            f"{prefix} tool:{filter_value(root.tool)} rule:{filter_value(root.rule)} caused:no".strip(),
         )
         for root in count_queries.root_groups(run.connection, files)
     ]
-
-
-def _root_filter(root: RootGroup) -> str:
-    return f"tool:{filter_value(qualified_name(root.server, root.tool))} rule:{filter_value(root.rule)} caused:no"

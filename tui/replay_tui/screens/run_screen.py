@@ -2,25 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Final, TypeVar
 
-from textual import getters, work
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Footer, Static, Tab, Tabs
 from textual.worker import get_current_worker
 
 from replay.runfile import Run
 from replay.safety.text import one_line
-from replay_tui.browser import Browser
-from replay_tui.open_run import OpenRun
-from replay_tui.widgets.tabs import TopBar
+from replay_tui.browser import Browser, OpenRun
 
 _Answer = TypeVar("_Answer")
+SCREENS: Final = {
+    "overview": "How each model did",
+    "calls": "The list of calls",
+    "trajectory": "What happened in one trajectory",
+    "alignment": "Prediction beside reference",
+    "compare": "Two models, or two runs",
+    "models": "All models side by side, by any measure",
+    "audit": "How much of the scores is the models' own",
+}
+"""What each screen shows; their keys are their numbers."""
+_ROOM_FOR_NAMES: Final = 86
+"""Columns from which every screen's name is written out."""
 MIN_SIZE = (60, 16)
 """Columns and lines that the screens need."""
+
+
+class LineTabs(Tabs, can_focus=False):
+    """Names of which one is active; keys of the screen change it.
+
+    Args:
+        names: by the names that the program has for them.
+        active: the first one by default.
+    """
+
+    DEFAULT_CSS = """
+    LineTabs { height: 1; }
+    LineTabs Underline { display: none; }
+    LineTabs Tab { color: $footer-description-foreground; }
+    LineTabs Tab.-active { color: $accent; text-style: bold underline; }
+    """
+
+    def __init__(self, names: Mapping[str, str], active: str | None = None, *, id: str | None = None) -> None:  # noqa: A002
+        tabs = (Tab(label, id=f"tab-{name}") for name, label in names.items())
+        super().__init__(*tabs, active=f"tab-{active}" if active else None, id=id)
+
+    @property
+    def current(self) -> str:
+        """The active one."""
+        return self.active.removeprefix("tab-")
+
+    @current.setter
+    def current(self, name: str) -> None:
+        self.active = f"tab-{name}"
+
+
+class TopBar(Horizontal):
+    """The screens by number, and the run's name at the right.
+
+    Args:
+        current: the screen that it stands on.
+    """
+
+    DEFAULT_CSS = """
+    TopBar { height: 1; dock: top; background: $panel; }
+    TopBar Static#run { width: 1fr; padding: 0 1; text-align: right; text-wrap: nowrap; text-overflow: ellipsis;
+      color: $footer-description-foreground; }
+    """
+
+    def __init__(self, current: str) -> None:
+        super().__init__()
+        self._current = current
+
+    def compose(self) -> ComposeResult:
+        """Both."""
+        yield LineTabs({name: f"{key} {name.capitalize()}" for key, name in enumerate(SCREENS, 1)}, self._current)
+        yield Static("", id="run", markup=False)
+
+    def on_resize(self) -> None:
+        """Where there is little room, the other screens are numbers."""
+        labels = [
+            f"{key} {name.capitalize()}" if self.size.width >= _ROOM_FOR_NAMES or name == self._current else str(key)
+            for key, name in enumerate(SCREENS, 1)
+        ]
+        for tab, label in zip(self.query(Tab), labels, strict=True):
+            tab.label = label
+        self.query_one(LineTabs).styles.width = sum(len(label) + 2 for label in labels)
+
+    @on(Tabs.TabActivated)
+    async def activated(self, event: Tabs.TabActivated) -> None:
+        """Go to the screen that was clicked; its own bar shows it, and this one stays as it is."""
+        event.stop()
+        tabs = self.query_one(LineTabs)
+        if (name := tabs.current) != self._current:
+            tabs.current = self._current
+            self.run_worker(self.app.run_action(f"go('{name}')"))
 
 
 class RunScreen(Screen[None]):

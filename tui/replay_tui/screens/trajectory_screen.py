@@ -19,16 +19,21 @@ from replay.runfile import Run, alignment_queries, call_queries, trajectory_quer
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory, TrajectoryPlace
 from replay.safety.text import cut, one_line
-from replay_tui.pages.alignment_pages import reference_label, reference_page
-from replay_tui.pages.trajectory_pages import CallFacts, call_page, raw_page, task_page, whole_call, whole_task
-from replay_tui.pages.writer import Row
 from replay_tui.rendering import plain
 from replay_tui.screens.dialogs import WholeTextScreen
-from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.run_screen import LineTabs, RunScreen
+from replay_tui.screens.trajectory_pages import (
+    CallFacts,
+    call_page,
+    raw_page,
+    reference_page,
+    task_page,
+    whole_call,
+    whole_task,
+)
 from replay_tui.theme import Palette
-from replay_tui.widgets.dag_view import DagView, box_of
-from replay_tui.widgets.tabs import LineTabs
-from replay_tui.widgets.text_page import TextPage
+from replay_tui.widgets.dag_view import CallBox, DagView
+from replay_tui.widgets.text_page import Row, TextPage
 
 _PANELS = {"call": "Call", "task": "Task", "raw": "Raw"}
 
@@ -90,7 +95,8 @@ class TrajectoryScreen(RunScreen):
         self._take(stored)
         if position is None and ordinal is not None:
             position = next((call.position for call in stored.calls if call.ordinal == ordinal), None)
-        self._draw(position or self._first_failure())
+        failed = (call.position for call in stored.calls if call.verdict.outcome in FAILURES)
+        self._draw(position or next(failed, None))
         self.set_focus(self.dag)
 
     def reload(self) -> None:
@@ -135,11 +141,11 @@ class TrajectoryScreen(RunScreen):
         for name, call in self._calls.items():
             stored = self._verdicts.get(name)
             counterpart = self._aligned.counterpart(name) if self._aligned else None
-            beside = reference_label(counterpart[0].index) if counterpart else ""
+            beside = f"R{counterpart[0].index}" if counterpart else ""
             boxes[name] = (
-                box_of(stored.server, stored.tool, stored.verdict.outcome, beside)
+                CallBox(stored.tool, stored.server, stored.verdict.outcome, beside)
                 if stored
-                else box_of(call.server or "", call.tool or call.name or "", None, beside)
+                else CallBox(call.tool or call.name or "", call.server or "", None, beside)
             )
         self.dag.show(self._graph, boxes, position)
         state = "" if self.stored.done else " · still running"
@@ -158,12 +164,6 @@ class TrajectoryScreen(RunScreen):
             page.border_title = plain("Reference")
             page.border_subtitle = plain(f"recall {aligned.task.recall:.2f} · precision {aligned.task.precision:.2f}")
             page.show(partial(reference_page, aligned, self.dag.selected), stay=True)
-
-    def _first_failure(self) -> str | None:
-        failed = (
-            {call.position for call in self.stored.calls if call.verdict.outcome in FAILURES} if self.stored else set()
-        )
-        return next((position for position in self._calls if position in failed), None)
 
     @on(DagView.Selected)
     def selected(self) -> None:

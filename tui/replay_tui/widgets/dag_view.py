@@ -1,10 +1,16 @@
-"""The DAG of a trajectory: calls as boxes, coloured and lettered by outcome; what flowed between them as lines."""
+"""The DAG of a trajectory: calls as boxes, coloured and lettered by outcome; what flowed between them as lines.
+
+Steps are columns. An edge leaves its producer at the right, turns in the gutter behind it, and ends in an arrow before
+its consumer. One that passes whole steps runs in the channel, the empty line under each row of boxes, so that it never
+crosses a box.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,13 +22,128 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from replay.dag import Graph
-from replay.records import Outcome, qualified_name
-from replay_tui.dag_layout import BOX_HEIGHT, PITCH, Layout, lay_out
+from replay.records import Outcome
 from replay_tui.rendering import fitted, strip_of
 from replay_tui.theme import UNJUDGED, Palette, palette
 
 _LIGHT: Final = dict(zip(range(1, 16), "│││─╯╮┤─╰╭├─┴┬┼", strict=True))
 _HEAVY: Final = dict(zip(range(1, 16), "┃┃┃━┛┓┫━┗┏┣━┻┳╋", strict=True))
+GUTTER: Final = 5
+BOX_HEIGHT: Final = 3
+PITCH: Final = BOX_HEIGHT + 1
+UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
+
+
+class Box(NamedTuple):
+    """Where the box of a call stands."""
+
+    column: int
+    row: int
+
+
+class EdgeSegment(NamedTuple):
+    """A straight piece of an edge, from `start` up to and including `end`."""
+
+    start: int
+    end: int
+    edge: int
+
+
+@dataclass
+class Layout:
+    """A drawing, as wide and as high as it needs to be."""
+
+    columns: tuple[tuple[str, ...], ...]
+    box_width: int
+    boxes: dict[str, Box] = field(default_factory=dict)
+    edges: tuple[tuple[str, str], ...] = ()
+    across: dict[int, list[EdgeSegment]] = field(default_factory=lambda: defaultdict(list))
+    """By line."""
+    down: dict[int, list[EdgeSegment]] = field(default_factory=lambda: defaultdict(list))
+    """By cell of the line."""
+    arrows: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    """By line: cell and edge."""
+
+    @property
+    def stride(self) -> int:
+        """From one column to the next."""
+        return self.box_width + GUTTER
+
+    @property
+    def width(self) -> int:
+        """Cells."""
+        return max(0, len(self.columns) * self.stride - GUTTER)
+
+    @property
+    def height(self) -> int:
+        """Lines."""
+        return max(map(len, self.columns), default=0) * PITCH
+
+    def at(self, x: int, y: int) -> str | None:
+        """The call whose box holds a cell."""
+        column, within = divmod(x, self.stride)
+        row, line = divmod(y, PITCH)
+        inside = within < self.box_width and line < BOX_HEIGHT
+        there = 0 <= column < len(self.columns) and 0 <= row < len(self.columns[column])
+        return self.columns[column][row] if inside and there else None
+
+    def masks(self, y: int, start: int, width: int, chosen: frozenset[int]) -> tuple[list[int], list[int]]:
+        """For each cell of a line the directions in which edges leave it: of all edges, and of the chosen ones."""
+        every, marked = [0] * width, [0] * width
+        for segment in self.across.get(y, ()):
+            for x in range(max(segment.start, start), min(segment.end, start + width - 1) + 1):
+                mask = (RIGHT if x < segment.end else 0) | (LEFT if x > segment.start else 0)
+                every[x - start] |= mask
+                if segment.edge in chosen:
+                    marked[x - start] |= mask
+        for x in range(start, start + width):
+            for segment in self.down.get(x, ()):
+                if segment.start <= y <= segment.end:
+                    mask = (DOWN if y < segment.end else 0) | (UP if y > segment.start else 0)
+                    every[x - start] |= mask
+                    if segment.edge in chosen:
+                        marked[x - start] |= mask
+        return every, marked
+
+
+def lay_out(columns: Sequence[Sequence[str]], edges: Iterable[tuple[str, str]], box_width: int) -> Layout:
+    """Place the calls and run the edges.
+
+    Args:
+        columns: the positions of each step's calls.
+        edges: producer and consumer; those within one step, or back, are left out.
+        box_width: of each box, in cells.
+    """
+    layout = Layout(tuple(map(tuple, columns)), box_width)
+    for column, positions in enumerate(layout.columns):
+        for row, position in enumerate(positions):
+            layout.boxes[position] = Box(column, row)
+    known = [pair for pair in dict.fromkeys(edges) if pair[0] in layout.boxes and pair[1] in layout.boxes]
+    layout.edges = tuple(pair for pair in known if layout.boxes[pair[0]].column < layout.boxes[pair[1]].column)
+    for number, (producer, consumer) in enumerate(layout.edges):
+        _run_edge(layout, layout.boxes[producer], layout.boxes[consumer], number)
+    return layout
+
+
+def _run_edge(layout: Layout, producer: Box, consumer: Box, number: int) -> None:
+    start_x = producer.column * layout.stride + layout.box_width
+    end_x = consumer.column * layout.stride - 1
+    start_y, end_y = producer.row * PITCH + 1, consumer.row * PITCH + 1
+    leaving = start_x + 1
+    layout.arrows[end_y].append((end_x, number))
+    is_near = consumer.column == producer.column + 1
+    channel = end_y if is_near else min(producer.row, consumer.row) * PITCH + BOX_HEIGHT
+    arriving = leaving if is_near else end_x - 1
+    layout.across[start_y].append(EdgeSegment(start_x, leaving, number))
+    _down(layout, leaving, start_y, channel, number)
+    layout.across[channel].append(EdgeSegment(leaving, arriving, number))
+    _down(layout, arriving, channel, end_y, number)
+    layout.across[end_y].append(EdgeSegment(arriving, end_x, number))
+
+
+def _down(layout: Layout, x: int, start_y: int, end_y: int, number: int) -> None:
+    if start_y != end_y:
+        layout.down[x].append(EdgeSegment(min(start_y, end_y), max(start_y, end_y), number))
 
 
 @dataclass(frozen=True)
@@ -105,7 +226,7 @@ class DagView(ScrollView, can_focus=True):
         if box is None or not self.size.width:
             return
         size = self.scrollable_content_region.size
-        left, top = self._layout.left_of(box.column), box.row * PITCH
+        left, top = box.column * self._layout.stride, box.row * PITCH
         x = _shifted(self.scroll_offset.x, left - 2, left + self._layout.box_width + 3, size.width)
         y = _shifted(self.scroll_offset.y, top, top + PITCH + 1, size.height)
         self.scroll_to(x, y, animate=False, force=True)
@@ -224,11 +345,6 @@ class DagView(ScrollView, can_focus=True):
 def _shifted(offset: int, start: int, end: int, room: int) -> int:
     """The scroll offset nearest to the one of now at which `start` to `end` is in view."""
     return max(0, min(max(offset, end - room), start))
-
-
-def box_of(server: str, tool: str, outcome: Outcome | None, counterpart: str = "") -> CallBox:
-    """What is written in the box of a call."""
-    return CallBox(tool or qualified_name(server, tool), server, outcome, counterpart)
 
 
 def _edge_cell(x: int, every: list[int], marked: list[int], arrows: Mapping[int, bool], styles: Palette) -> Segment:

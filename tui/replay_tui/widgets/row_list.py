@@ -33,8 +33,8 @@ class RowList(ScrollView, can_focus=True):
         Binding("down,j", "move(1)", "Down", show=False, tooltip="The row below"),
         Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A page up"),
         Binding("pagedown", "page(1)", "Page down", show=False, tooltip="A page down"),
-        Binding("home,g", "to_start", "First", show=False, tooltip="The first row"),
-        Binding("end,G", "to_end", "Last", show=False, tooltip="The last row"),
+        Binding("home,g", "move(-1000000000)", "First", show=False, tooltip="The first row"),
+        Binding("end,G", "move(1000000000)", "Last", show=False, tooltip="The last row"),
         Binding("enter", "choose", "Open", tooltip="Open what is under the cursor"),
     ]
 
@@ -148,14 +148,6 @@ class RowList(ScrollView, can_focus=True):
     def action_page(self, by: int) -> None:
         """Move by pages."""
         self.put_cursor(self.cursor + by * max(1, self.size.height - 2))
-
-    def action_to_start(self) -> None:
-        """Go to the first row."""
-        self.put_cursor(0)
-
-    def action_to_end(self) -> None:
-        """Go to the last row."""
-        self.put_cursor(self.row_count() - 1)
 
     def action_choose(self) -> None:
         """Open the row under the cursor."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from replay.dag.documents import join
 from replay.records import Answer, JsonObject, RpcError, TransportFault, blocks_of
 
 
@@ -28,19 +29,21 @@ _SHORT = 72
 
 
 def _lines(value: Any, pointer: str, indent: str, lead: str) -> Iterator[JsonLine]:
-    if isinstance(value, list) and value and (short := _on_one_line(value)):
-        yield JsonLine(f"{indent}{lead}{short}", pointer, True)
+    text = "" if isinstance(value, dict | list) and value else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        text = text or _on_one_line(value)
+    if text:
+        yield JsonLine(f"{indent}{lead}{text}", pointer, True)
         return
-    if isinstance(value, dict) and value:
-        members = [
-            (f"{json.dumps(key, ensure_ascii=False)}: ", _joined(pointer, key), item) for key, item in value.items()
-        ]
-        yield from _nested("{", "}", members, pointer, indent, lead)
-    elif isinstance(value, list) and value:
-        members = [("", f"{pointer}/{number}", item) for number, item in enumerate(value)]
-        yield from _nested("[", "]", members, pointer, indent, lead)
-    else:
-        yield JsonLine(f"{indent}{lead}{json.dumps(value, ensure_ascii=False)}", pointer, True)
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    members = list(value.items() if isinstance(value, dict) else enumerate(value))
+    yield JsonLine(f"{indent}{lead}{left}", pointer, True)
+    for number, (key, item) in enumerate(members, 1):
+        name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(value, dict) else ""
+        *inner, end = _lines(item, join(pointer, key), f"{indent}  ", name)
+        yield from inner
+        yield end._replace(text=f"{end.text},") if number < len(members) else end
+    yield JsonLine(f"{indent}{right}", pointer, False)
 
 
 def _on_one_line(values: list[Any]) -> str:
@@ -48,22 +51,6 @@ def _on_one_line(values: list[Any]) -> str:
         return ""
     text = json.dumps(values, ensure_ascii=False)
     return text if len(text) <= _SHORT else ""
-
-
-def _nested(
-    left: str, right: str, members: list[tuple[str, str, Any]], pointer: str, indent: str, lead: str
-) -> Iterator[JsonLine]:
-    yield JsonLine(f"{indent}{lead}{left}", pointer, True)
-    for number, (name, inside, item) in enumerate(members):
-        inner = list(_lines(item, inside, indent + "  ", name))
-        if number < len(members) - 1:
-            inner[-1] = inner[-1]._replace(text=inner[-1].text + ",")
-        yield from inner
-    yield JsonLine(f"{indent}{right}", pointer, False)
-
-
-def _joined(pointer: str, key: str) -> str:
-    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 _MAX_PARSED: Final = 200_000

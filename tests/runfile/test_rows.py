@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from replay.runfile.conditions import in_files
+from replay.runfile.rows import in_files
 
 
 @pytest.mark.parametrize("files", [(), (3,), (2, 3, 4), (4, 2, 3, 3), (1, 3, 5), tuple(range(1, 40_000, 2))])

@@ -1,28 +1,39 @@
-"""All there is to say of one call."""
+"""All there is to say of a trajectory's calls, of their counterparts in the reference, and of its task."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from rich.style import Style
+from rich.segment import Segment
 
 from replay.dag import Graph
 from replay.records import Answer, Call, DataEdge, Outcome, SchemaViolation, Verdict, fault_of, qualified_name
+from replay.records.alignment import AlignedCall, MissedCall, Why
 from replay.records.finding import Finding
 from replay.runfile.alignment_queries import AlignedTrajectory
 from replay.runfile.trajectory_queries import StoredCall, StoredTrajectory
 from replay.safety.text import one_line
-from replay_tui.pages.alignment_pages import write_counterpart
-from replay_tui.pages.lines import answer_kind, answer_lines, json_lines, text_lines
-from replay_tui.pages.writer import Row, Writer
-from replay_tui.rendering import news_first
+from replay_tui.json_lines import answer_kind, answer_lines, json_lines, text_lines
+from replay_tui.rendering import fitted, news_first
 from replay_tui.theme import Palette
+from replay_tui.widgets.text_page import Row, Writer
 
 _MAX_LINES = 400
 _MAX_LINE_LENGTH = 4000
 """Of the arguments; all of them stand on a page of their own."""
 _MAX_EDGES = 20
+_REASONS: Final[dict[Why, str]] = {
+    "no-such-tool": "its tool is not on the other side",
+    "below-threshold": "the best candidate is not similar enough",
+    "taken": "every candidate that is similar enough went to another call",
+    "illegal": "it is not a call at all",
+}
+"""Why a call has no partner, in words."""
+_MARK: Final = 14
+"""Cells of what a reference call was matched with."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ def call_page(facts: CallFacts, width: int, styles: Palette) -> list[Row]:
         _verdict_facts(writer, verdict, facts)
     _findings(writer, facts.findings)
     if facts.aligned is not None:
-        write_counterpart(writer, facts.aligned, facts.call)
+        _counterpart(writer, facts.aligned, facts.call)
     _arguments(writer, facts.call, verdict)
     _answers(writer, facts.call.answer, facts.answer, verdict)
     _stderr(writer, verdict)
@@ -79,34 +90,30 @@ def _headline(writer: Writer, facts: CallFacts, verdict: Verdict | None) -> None
 
 
 def _verdict_facts(writer: Writer, verdict: Verdict, facts: CallFacts) -> None:
-    styles = writer.styles
-    seconds = f"{verdict.seconds:.2f} s" if verdict.seconds is not None else ""
     outcomes = ""
     if verdict.recorded and verdict.replayed:
         outcomes = f"{verdict.recorded.label} recorded, {verdict.replayed.label} replayed"
-    certainty_style = styles.accent if verdict.certainty == "fallback" else styles.text
-    _fact(writer, "rule", verdict.rule)
-    _fact(writer, "evidence", f"{verdict.evidence}, {verdict.certainty}", certainty_style)
-    _fact(writer, "fault", fault_of(verdict.outcome, verdict.reason) or "")
-    _fact(writer, "outcomes", outcomes)
-    _fact(
-        writer,
-        "drift",
-        verdict.drift + (f": {verdict.difference}" if verdict.difference else "") if verdict.drift else "",
-    )
-    _fact(writer, "differs by", verdict.divergence or "")
-    _fact(writer, "caused by", verdict.caused_by or "", styles.accent)
-    _fact(writer, "made fail", ", ".join(facts.dependents), styles.accent)
-    _fact(writer, "gap", f"{verdict.gap} did not happen again as recorded" if verdict.gap else "")
-    _fact(writer, "nearest", ", ".join(verdict.nearest))
-    _fact(writer, "marks", ", ".join(verdict.findings))
-    _fact(writer, "trials", ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()))
-    _fact(writer, "took", seconds)
-
-
-def _fact(writer: Writer, name: str, value: str, style: Style | None = None) -> None:
-    if value:
-        writer.labelled(name, value, style or writer.styles.text, label_style=writer.styles.dim, indent=11)
+    difference = f": {verdict.difference}" if verdict.difference else ""
+    told = {
+        "rule": verdict.rule,
+        "evidence": f"{verdict.evidence}, {verdict.certainty}",
+        "fault": fault_of(verdict.outcome, verdict.reason),
+        "outcomes": outcomes,
+        "drift": f"{verdict.drift}{difference}" if verdict.drift else "",
+        "differs by": verdict.divergence,
+        "caused by": verdict.caused_by,
+        "made fail": ", ".join(facts.dependents),
+        "gap": f"{verdict.gap} did not happen again as recorded" if verdict.gap else "",
+        "nearest": ", ".join(verdict.nearest),
+        "marks": ", ".join(verdict.findings),
+        "trials": ", ".join(f"{name} {number}" for name, number in (verdict.trials or {}).items()),
+        "took": f"{verdict.seconds:.2f} s" if verdict.seconds is not None else "",
+    }
+    marked = {"caused by", "made fail", "evidence" if verdict.certainty == "fallback" else ""}
+    for name, value in told.items():
+        if value:
+            style = writer.styles.accent if name in marked else writer.styles.text
+            writer.labelled(name, value, style, label_style=writer.styles.dim, indent=11)
 
 
 def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:
@@ -118,6 +125,41 @@ def _findings(writer: Writer, findings: Sequence[Finding] | None) -> None:
         writer.spans(("• ", writer.styles.accent), (finding.sentence, writer.styles.text), (hedge, writer.styles.dim))
         if finding.suggestion:
             writer.spans(("→ ", writer.styles.accent), (finding.suggestion, writer.styles.text), indent=2)
+
+
+def _counterpart(writer: Writer, aligned: AlignedTrajectory, call: Call) -> None:
+    """Its counterpart in the reference with what differs, or why it has none."""
+    styles = writer.styles
+    counterpart, own = aligned.counterpart(call.position), aligned.aligned(call.position)
+    if counterpart is not None:
+        reference, similarity = counterpart
+        strength = "strong" if similarity >= aligned.model.tau_strong else "weak"
+        writer.heading("In the reference", f"{reference.title} · similarity {similarity:.3f}, {strength}")
+        theirs = signature_lines(reference.signature)
+        unread = (call.raw or "").split("\n")
+        ours = unread if call.arguments is None else signature_lines(json.dumps(call.arguments, sort_keys=True))
+        if theirs != ours:
+            writer.difference(theirs, ours, ("reference", "this call"))
+        else:
+            writer.prose("the same arguments", styles.dim)
+    elif own is not None and own.why is not None:
+        writer.heading("In the reference", f"no counterpart: {own.kind.replace('_', ' ')}")
+        writer.prose(without_partner(own, "R"), styles.dim)
+
+
+def without_partner(call: AlignedCall | MissedCall, other: str) -> str:
+    """Why a call has no partner; `other` is the letter of the side on which it would be."""
+    assert call.why is not None
+    if (best := call.best) is None:
+        return _REASONS[call.why]
+    own = "R" if other == "P" else "P"
+    taken = f", which went to {own}{best.taken_by}" if best.taken_by is not None else ""
+    return f"{_REASONS[call.why]}; best candidate {other}{best.call} at {best.similarity:.3f}{taken}"
+
+
+def signature_lines(text: str) -> list[str]:
+    """Arguments, of which the JSON is given, line by line."""
+    return [line.text for line in json_lines(json.loads(text))]
 
 
 def _arguments(writer: Writer, call: Call, verdict: Verdict | None) -> None:
@@ -184,7 +226,7 @@ def _stderr(writer: Writer, verdict: Verdict | None) -> None:
 
 def _flow(writer: Writer, facts: CallFacts) -> None:
     position = facts.call.position
-    into = [edge for edge in facts.graph.edges if edge.consumer == position]
+    into = facts.graph.into(position)
     out = [edge for edge in facts.graph.edges if edge.producer == position]
     if not into and not out:
         return
@@ -202,6 +244,24 @@ def _of(edge: DataEdge) -> str:
 def _edge(writer: Writer, text: str, edge: DataEdge) -> None:
     hedge = "" if edge.certainty == "certain" else " (likely)"
     writer.spans((text + hedge, writer.styles.text), (f"  {one_line(repr(edge.value), 80)}", writer.styles.dim))
+
+
+def reference_page(aligned: AlignedTrajectory, selected: str | None, width: int, styles: Palette) -> list[Row]:
+    """A line a reference call: the predicted call that it was matched with, or that it is missing."""
+    rows: list[Row] = []
+    here = aligned.counterpart(selected) if selected is not None else None
+    for call in aligned.reference:
+        matched = aligned.matched_with(call.index)
+        mark, style = ("── missing", styles.removed)
+        if matched is not None:
+            strong = matched[1] >= aligned.model.tau_strong
+            mark = f"{'══' if strong else '──'} {matched[0].position} {matched[1]:.3f}"
+            style = styles.added if strong else styles.cursor_away
+        is_here = here is not None and here[0].index == call.index
+        name = fitted(call.title, width - _MARK - 1)
+        row = [Segment(name, styles.cursor if is_here else None), Segment(" "), Segment(fitted(mark, _MARK), style)]
+        rows.append(row)
+    return rows
 
 
 def task_page(stored: StoredTrajectory, width: int, styles: Palette) -> list[Row]:
