@@ -127,15 +127,11 @@ _known_mentions: Final = lru_cache(maxsize=4096, typed=True)(_find_mentions)
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    return len(text) <= _MAX_PATH_LENGTH and _is_path(text)
+    if len(text) > _MAX_PATH_LENGTH or is_number(text):
+        return False
+    return any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
 
 
-@lru_cache(maxsize=1024)
-def _is_path(text: str) -> bool:
-    return not is_number(text) and any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
-
-
-@lru_cache(maxsize=64)
 def paths_in(text: str) -> tuple[str, ...]:
     """The paths and URLs inside a text."""
     all_urls: list[str] = []
@@ -268,7 +264,6 @@ def is_plain_word(value: str) -> bool:
     return value.isalpha() and (value.islower() or value.isupper())
 
 
-@lru_cache(maxsize=4096)
 def is_id(value: str) -> bool:
     """Letters with digits, joined words, an address: what no one writes by chance."""
     if is_number(value):
@@ -281,7 +276,6 @@ def is_id(value: str) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
 def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
     if len(value) < _MIN_RANDOM_LENGTH:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
-from replay.json_values import parse_json, unbounded_json
+from replay.json_values import parse_json
 from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
 Path = tuple[Any, str | int] | None
@@ -35,17 +35,12 @@ _MARKER: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _MARKER_WORD: Final = re.compile("too long|truncat|only the first |character|cut |more |output omitted", re.IGNORECASE)
-"""One of them is in every marker."""
-_MAX_BEFORE_WORD: Final = 120
-_OPENING_MARKS: Final = frozenset(".…([<*-")
-"""What a marker may begin with before that, besides blanks."""
+"""One of them is in every marker: few texts have one, and to look for a marker itself takes milliseconds."""
 _ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
 _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _MAX_MARKER_LENGTH: Final = 900
 """A marker stands at the very end."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_ASCII_MARKS: Final = bytes(32 if code < 128 and not chr(code).isalnum() else code for code in range(256))
-"""Makes spaces of what ends a word, far quicker than a regular expression finds the words."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -81,7 +76,6 @@ class Document:
     """
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
-        self._found: dict[str, str | None] = {}
         self._starts: dict[str, int] = {}
         found = list(leaf_paths(tree, enter_texts=enter_texts))
         self._paths = [path for path, _ in found]
@@ -116,10 +110,8 @@ class Document:
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
-        if value not in self._found:
-            pointer = self.scalar(value)
-            self._found[value] = pointer if pointer is not None else self.mention(value)
-        return self._found[value]
+        pointer = self.scalar(value)
+        return pointer if pointer is not None else self.mention(value)
 
     def __contains__(self, value: str) -> bool:
         return self._start(value) >= 0 or value in self._first_places
@@ -137,12 +129,7 @@ class Document:
 
 def words_in(text: str) -> frozenset[str]:
     """The words of a text, which must all stand in a document that holds it."""
-    parted = text.encode("utf-8", "surrogatepass").translate(_ASCII_MARKS).decode("utf-8", "surrogatepass")
-    parts = frozenset(parted.split())
-    if parted.isascii():
-        return parts
-    foreign = [part for part in parts if not part.isascii()]
-    return parts.difference(foreign).union(_WORD.findall(" ".join(foreign)))
+    return frozenset(_WORD.findall(text))
 
 
 def join(base: str, part: str | int) -> str:
@@ -157,33 +144,13 @@ def parts(pointer: str) -> list[str]:
 
 def as_json(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
-    found = _like_json(text)
+    stripped = text.strip() if text[:1] in _JSON_STARTS else ""
+    if stripped[:1] + stripped[-1:] not in {"{}", "[]"}:
+        return None
     try:
-        return None if found is None else parse_json(found)
+        return parse_json(stripped)
     except ValueError:
         return None
-
-
-def _opened(text: str) -> Any:
-    """As `as_json`, for a look alone: the value may be shared, and what lies too deep for any pointer is as it was."""
-    found = _like_json(text)
-    try:
-        return None if found is None else unbounded_json(found)
-    except (ValueError, TypeError):
-        return as_json(text)
-
-
-def _like_json(text: str) -> str | None:
-    """A text that begins and ends as an object or an array does, without the space around it; None for another."""
-    if text[:1] not in _JSON_STARTS:
-        return None
-    stripped = text.strip()
-    return stripped if stripped and stripped[0] + stripped[-1] in {"{}", "[]"} else None
-
-
-@lru_cache(maxsize=4096)
-def _is_like_an_id(key: str) -> bool:  # half a million times in 215 runs, and of few keys
-    return any(map(str.isdigit, key))
 
 
 def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[str, Any]]:
@@ -203,7 +170,7 @@ def leaf_paths(value: Any, *, enter_texts: bool = True, id_keys: bool = True) ->
     while stack:
         path, item, depth, documents = stack.pop()
         if isinstance(item, str):
-            inner = _opened(item) if documents < _MAX_NESTED_DOCUMENTS else None
+            inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
                 yield path, item
             else:
@@ -214,7 +181,7 @@ def leaf_paths(value: Any, *, enter_texts: bool = True, id_keys: bool = True) ->
             members = item.items() if isinstance(item, dict) else enumerate(item)
             stack += [((path, key), member, depth + 1, documents) for key, member in members][::-1]
             if id_keys and isinstance(item, dict):
-                yield from (((path, key), key) for key in item if _is_like_an_id(key))
+                yield from (((path, key), key) for key in item if any(map(str.isdigit, key)))
 
 
 def pointer_of(path: Path) -> str:
@@ -256,6 +223,18 @@ def resolve(value: Any, pointer: str) -> Any:
             value = value[index]
         else:
             raise LookupError(pointer)
+    return value
+
+
+def with_value_at(value: Any, pointer: str, new: Any) -> Any:
+    """A JSON value with another one at a pointer that leads somewhere; the containers on the way are changed."""
+    if not pointer:
+        return new
+    *path, last = parts(pointer)
+    holder = value
+    for part in path:
+        holder = holder[int(part) if isinstance(holder, list) else part]
+    holder[int(last) if isinstance(holder, list) else last] = new
     return value
 
 
@@ -310,20 +289,9 @@ def _is_word(character: str, underscore_ends: bool = False) -> bool:
 def split_truncation_marker(text: str) -> tuple[str, str]:
     """What a recording kept, and the marker that says it was cut; no marker where it was not."""
     tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
-    start = _earliest_start(text, tail)
-    match = (_MARKER.search(text, start) if start is not None else None) or _ELLIPSIS.search(text, tail)
+    marked = _MARKER.search(text, tail) if _MARKER_WORD.search(text, tail) else None
+    match = marked or _ELLIPSIS.search(text, tail)
     return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
-
-
-def _earliest_start(text: str, tail: int) -> int | None:
-    """Where a marker in the tail may begin at the earliest; None where there is none. To try all of it takes 7 ms."""
-    word = _MARKER_WORD.search(text, tail)
-    if word is None:
-        return None
-    start = max(word.start() - _MAX_BEFORE_WORD, tail)
-    while start > tail and (text[start - 1] in _OPENING_MARKS or text[start - 1].isspace()):
-        start -= 1
-    return start
 
 
 def truncated_block_text(text: str) -> tuple[str, str]:

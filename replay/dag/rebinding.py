@@ -25,6 +25,7 @@ from replay.dag.documents import (
     occurrences,
     parts,
     resolve,
+    with_value_at,
 )
 from replay.records import (
     Answer,
@@ -106,7 +107,7 @@ def with_rebound(arguments: JsonObject, rebound: Iterable[Rebinding]) -> JsonObj
         new = value.replayed
         if old != value.recorded:
             new = as_text(old).replace(as_text(value.recorded), as_text(new))
-        sent = _with_value_at(sent, parts(value.pointer), new)
+        sent = with_value_at(sent, value.pointer, new)
     return sent
 
 
@@ -197,7 +198,7 @@ def _replace(
         )
         for old_value, (replayed, producer) in replaced.items()
     ]
-    return _with_value_at(arguments, parts(pointer), new), rebindings
+    return with_value_at(arguments, pointer, new), rebindings
 
 
 def _replaced_within(text: str, values: Mapping[str, tuple[Any, str]]) -> tuple[str, dict[str, tuple[Any, str]]]:
@@ -230,15 +231,6 @@ def _typed_as(old: Any, new: Any) -> Any:
         except ValueError:
             return None
     return new
-
-
-def _with_value_at(value: Any, path: list[str], new: Any) -> Any:
-    """A JSON value with another one at a path; the value was copied before."""
-    if not path:
-        return new
-    key: Any = int(path[0]) if isinstance(value, list) else path[0]
-    value[key] = _with_value_at(value[key], path[1:], new)
-    return value
 
 
 def counterpart(pointer: str, old: Any, new: Any) -> Any:
