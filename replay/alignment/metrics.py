@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 from replay.records.alignment import (
     COLUMNS,
@@ -199,38 +199,25 @@ def _entropy(masses: Sequence[float]) -> float:
     return -sum(mass / total * math.log(mass / total) for mass in masses if mass > 0)
 
 
-def overall_average(scores: Scores, judge: JudgeScores | None = None) -> float:
-    """As in the paper's overall table: the six columns and information grounding, without task completion.
+OVERALL: Final = ("information_grounding_rate",)
+"""What a judge gives that the average of the paper's overall table has beside the six columns."""
+BY_TASK: Final = ("completion_rate", "information_grounding_rate")
+"""The same of its per-task tables: all eight."""
 
-    Where no judge gave grounding, the mean of the six.
-    """
-    return _mean([*_columns(scores), judge.information_grounding_rate if judge else None])
+
+def averaged(scores: Scores, judge: JudgeScores | None, judged: Sequence[str]) -> list[float]:
+    """What an average is over: the six columns, and of these scores what the judge gave."""
+    given = [getattr(judge, name, None) for name in judged]
+    return [getattr(scores, name) for name in COLUMNS] + [value for value in given if value is not None]
+
+
+def overall_average(scores: Scores, judge: JudgeScores | None = None) -> float:
+    """The mean as in the paper's overall table, without task completion; where no judge gave grounding, of the six."""
+    columns = averaged(scores, judge, OVERALL)
+    return sum(columns) / len(columns)
 
 
 def task_average(scores: Scores, judge: JudgeScores | None = None) -> float:
-    """As in the paper's per-task tables: the six columns, task completion and information grounding, all eight.
-
-    What no judge gave is left out.
-    """
-    given = [judge.completion_rate, judge.information_grounding_rate] if judge else []
-    return _mean([*_columns(scores), *given])
-
-
-def overall_columns(judge: JudgeScores | None) -> int:
-    """Over how many columns the overall average is."""
-    return len(COLUMNS) + (judge is not None and judge.information_grounding_rate is not None)
-
-
-def task_columns(judge: JudgeScores | None) -> int:
-    """Over how many columns the average of a task, or a task type, is."""
-    given = (judge.completion_rate, judge.information_grounding_rate) if judge else ()
-    return len(COLUMNS) + sum(value is not None for value in given)
-
-
-def _columns(scores: Scores) -> list[float | None]:
-    return [getattr(scores, name) for name in COLUMNS]
-
-
-def _mean(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known)
+    """The mean as in the paper's per-task tables; what no judge gave is left out."""
+    columns = averaged(scores, judge, BY_TASK)
+    return sum(columns) / len(columns)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from replay.alignment.aligner import Alignment
 from replay.alignment.matching import Block
-from replay.alignment.metrics import overall_columns, task_columns
+from replay.alignment.metrics import BY_TASK, OVERALL, averaged
 from replay.alignment.tasks import Reference, SignedTask
 from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import (
@@ -47,7 +47,7 @@ def score_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def leaderboard_text(models: Sequence[AlignedModel]) -> str:
     """A line a model, best average first; a second one counts missing predictions as nothing found, where some are."""
     judged = any(model.judge for model in models)
-    widths = {model.file: overall_columns(model.judge) for model in models}
+    widths = {model.file: len(averaged(model.aggregate, model.judge, OVERALL)) for model in models}
     mixed = len(set(widths.values())) > 1
     head = _head("model", judged=judged, mixed=mixed)
     rows: list[list[str]] = []
@@ -60,7 +60,8 @@ def leaderboard_text(models: Sequence[AlignedModel]) -> str:
             average = model.average_score_with_missing
             judge, whole = model.judge_with_missing, model.aggregate_with_missing
             rows.append(_score_row(label, whole, judge, average, columns, judged=judged))
-    return "\n".join([score_table(head, rows), _footnote(models, judged=judged, mixed=mixed), *map(ties_line, models)])
+    footnote = _footnote(models[0], min(widths.values()), mixed=mixed)
+    return "\n".join([score_table(head, rows), footnote, *map(ties_line, models)])
 
 
 def ties_line(model: AlignedModel) -> str:
@@ -78,7 +79,7 @@ def ties_line(model: AlignedModel) -> str:
 def by_type(model: AlignedModel) -> str:
     """A line a task type, worst first."""
     judged = any(row.judge for row in model.types)
-    widths = [task_columns(row.judge) for row in model.types]
+    widths = [len(averaged(row.aggregate, row.judge, BY_TASK)) for row in model.types]
     mixed = len(set(widths)) > 1
     head = _head("type", judged=judged, mixed=mixed)
     ordered = sorted(zip(model.types, widths, strict=True), key=lambda pair: (-pair[1], pair[0].average_score))
@@ -178,20 +179,16 @@ def _score_row(
     ]
 
 
-def _footnote(models: Sequence[AlignedModel], *, judged: bool, mixed: bool) -> str:
-    first = models[0]
+def _footnote(first: AlignedModel, width: int, *, mixed: bool) -> str:
     if mixed:
         columns = (
             'the six columns, and of grounding where a judge gave it ("over": how many columns; '
             "rows over different ones are ranked apart)"
         )
-        return _definitions(first, columns)
-    judged = judged and all(overall_columns(model.judge) > len(COLUMNS) for model in models)
-    columns = "the six columns and grounding" if judged else "the six columns; the paper's has grounding too (--judge)"
-    return _definitions(first, columns)
-
-
-def _definitions(first: AlignedModel, columns: str) -> str:
+    elif width > len(COLUMNS):
+        columns = "the six columns and grounding"
+    else:
+        columns = "the six columns; the paper's has grounding too (--judge)"
     return (
         f"definitions: {first.definitions}; tau_strong {first.tau_strong:g}, tau_weak {first.tau_weak:g}; "
         f"{'ties: as published; ' if first.tie_choice == 'published' else ''}"

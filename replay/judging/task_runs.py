@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from replay.alignment import pair_ids
+from replay.alignment.tasks import pair_ids
 from replay.formats.results_file import ResultsFile
 from replay.formats.task_list import TaskDescription
 from replay.judging.prompts import RatedRun

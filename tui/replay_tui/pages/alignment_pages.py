@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rich.segment import Segment
 
+from replay.alignment.tasks import SignedTask
 from replay.records import Call
 from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask, MissedCall, Why
 from replay.runfile.alignment_queries import AlignedTrajectory, ReferenceCall
@@ -17,9 +18,6 @@ from replay_tui.pages.lines import json_lines
 from replay_tui.pages.writer import Row, Writer
 from replay_tui.rendering import fitted
 from replay_tui.theme import Palette
-
-if TYPE_CHECKING:
-    from replay.alignment import SignedTask  # brings numpy and scipy
 
 _REASONS: Final[dict[Why, str]] = {
     "no-such-tool": "its tool is not on the other side",

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.widgets import Tabs
 
-from replay.alignment import sign
+from replay.alignment.tasks import sign
 from replay.records.alignment import AlignedModel
 from replay.runfile import alignment_queries, trajectory_queries
 from replay.runfile.run_command import shown_path
