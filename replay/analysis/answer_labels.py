@@ -110,12 +110,7 @@ def known_labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
         InputError: as `read_labels`.
     """
     beside = fleet.directory / NAME if fleet is not None else Path(NAME)
-    return rules_of_labels(read_labels(beside if beside.exists() else Path(NAME)))
-
-
-def rules_of_labels(labels: Iterable[AnswerLabel]) -> tuple[RuleSpec, ...]:
-    """The labels as rules, to be tried on the answers of every server."""
-    return tuple(label.rule() for label in labels)
+    return tuple(label.rule() for label in read_labels(beside if beside.exists() else Path(NAME)))
 
 
 def _checked(path: Path, rows: list[Any]) -> tuple[AnswerLabel, ...]:
