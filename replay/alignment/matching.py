@@ -9,7 +9,7 @@ assignments are equally good on every machine or on none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -87,10 +87,9 @@ class MatchedBlock:
 def texts_to_embed(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) -> set[str]:
     """The signatures that need a vector: of tools on both sides, unless all of the tool's calls are equal."""
     needed: set[str] = set()
-    predicted_by_name = by_name(predicted)
-    for name, calls in by_name(reference).items():
-        texts = {call.signature for call in (*calls, *predicted_by_name.get(name, ()))}
-        if name in predicted_by_name and len(texts) > 1:
+    for _, rows, columns in by_tool(reference, predicted):
+        texts = {call.signature for call in (*rows, *columns)}
+        if len(texts) > 1:
             needed |= texts
     return needed
 
@@ -99,18 +98,14 @@ def blocks_by_tool(
     reference: Sequence[SignedCall], predicted: Sequence[SignedCall], vectors: Vectors
 ) -> tuple[Block, ...]:
     """The similarities of every pair of calls that could match, tool by tool in the order of the reference."""
-    predicted_by_name = by_name(predicted)
     return tuple(
         Block(
             name,
-            Side(tuple(calls)),
-            Side(tuple(predicted_by_name[name])),
-            _similarities(
-                [call.signature for call in calls], [call.signature for call in predicted_by_name[name]], vectors
-            ),
+            Side(tuple(rows)),
+            Side(tuple(columns)),
+            _similarities([call.signature for call in rows], [call.signature for call in columns], vectors),
         )
-        for name, calls in by_name(reference).items()
-        if name in predicted_by_name
+        for name, rows, columns in by_tool(reference, predicted)
     )
 
 
@@ -129,12 +124,15 @@ def matches_of(blocks: Iterable[MatchedBlock]) -> tuple[MatchTriple, ...]:
     return tuple(sorted(pair for block in blocks for pair in block.matches))
 
 
-def by_name(calls: Iterable[SignedCall]) -> dict[str, list[SignedCall]]:
-    """Calls under their tool name, in order."""
-    groups: dict[str, list[SignedCall]] = defaultdict(list)
-    for call in calls:
-        groups[call.name].append(call)
-    return dict(groups)
+def by_tool(
+    first: Iterable[SignedCall], second: Iterable[SignedCall]
+) -> Iterator[tuple[str, list[SignedCall], list[SignedCall]]]:
+    """The tools that both sides call, in the order of the first, with the calls of each side."""
+    groups: dict[str, tuple[list[SignedCall], list[SignedCall]]] = defaultdict(lambda: ([], []))
+    for side, calls in enumerate((first, second)):
+        for call in calls:
+            groups[call.name][side].append(call)
+    return ((name, *calls) for name, calls in groups.items() if all(calls))
 
 
 def _similarities(rows: list[str], columns: list[str], vectors: Vectors) -> NDArray[np.float32]:

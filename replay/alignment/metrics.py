@@ -58,7 +58,11 @@ def score(matches: MatchSet, tau_strong: float, definitions: Definitions) -> M3B
     return M3BenchScores(
         recall=recall(matches),
         precision=precision(matches),
-        argument_similarity=(covered_similarity(matches) if published else mean_strong_similarity(matches, tau_strong)),
+        argument_similarity=(
+            covered_similarity(matches)
+            if published
+            else mean_strong((pair.similarity for pair in matches.pairs), tau_strong)
+        ),
         argument_similarity_strong=covered_similarity(matches, tau_strong),
         step_coherence=step_coherence(matches),
         order_consistency=covered_order(matches) if published else recalled_order(matches),
@@ -81,17 +85,8 @@ def covered_similarity(matches: MatchSet, tau: float = -1.0) -> float:
     return _ratio(sum(max(pair.similarity, 0.0) for pair in matches.pairs if pair.similarity >= tau), matches.reference)
 
 
-def mean_strong_similarity(matches: MatchSet, tau_strong: float) -> float:
-    """Equation 2 of one task: mean S over the matches with S >= tau_strong; 0 where there are none."""
-    return _mean_strong((pair.similarity for pair in matches.pairs), tau_strong)
-
-
-def pooled_strong_similarity(tasks: Iterable[AlignedTask], tau_strong: float) -> float:
-    """Equation 2 of many tasks: mean S over the strong matches of all of them together."""
-    return _mean_strong((similarity for task in tasks for _, _, similarity in task.matches), tau_strong)
-
-
-def _mean_strong(similarities: Iterable[float], tau_strong: float) -> float:
+def mean_strong(similarities: Iterable[float], tau_strong: float) -> float:
+    """Equation 2: mean S over the matches of a task, or of many together, with S >= tau_strong; 0 without any."""
     strong = [similarity for similarity in similarities if similarity >= tau_strong]
     return max(0.0, _ratio(sum(strong), len(strong)))
 
@@ -165,7 +160,8 @@ def aggregate(
         for name, metric in METRICS.items()
     }
     if definitions == "equations":
-        scores["argument_similarity"] = pooled_strong_similarity(tasks, tau_strong)
+        similarities = (similarity for task in tasks for _, _, similarity in task.matches)
+        scores["argument_similarity"] = mean_strong(similarities, tau_strong)
     return Aggregate(
         num_ids=len(tasks),
         total_gt_calls=calls,

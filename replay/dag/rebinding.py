@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -344,16 +345,10 @@ def _by_word_alignment(old: str, new: str, start: int, value: str) -> str | None
     old_tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
     if max(len(old_tokens), len(new_tokens)) > _MAX_TOKENS:
         return None
-    first = last = -1
-    position = 0
-    for number, token in enumerate(old_tokens):
-        if position == start:
-            first = number
-        position += len(token)
-        if position == start + len(value):
-            last = number + 1
-    if first < 0 or last <= first:
+    starts = list(accumulate(map(len, old_tokens), initial=0))
+    if start not in starts or start + len(value) not in starts:
         return None
+    first, last = starts.index(start), starts.index(start + len(value))
     matcher = SequenceMatcher(None, old_tokens, new_tokens, autojunk=False)
     if matcher.ratio() < _MIN_SIMILARITY:
         return None
