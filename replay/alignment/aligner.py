@@ -191,7 +191,11 @@ def _predicted_calls(
             outcome=outcome,
         )
 
-    return (*map(of, task.calls), *_illegal(task))
+    illegal = (
+        AlignedCall(position=position, kind=CallClass.HALLUCINATED, why="illegal", outcome=Outcome.ILLEGAL_FORMAT)
+        for position in task.illegal
+    )
+    return (*map(of, task.calls), *illegal)
 
 
 def _missed_calls(
@@ -248,17 +252,6 @@ def _kind(matched: float | None, tau_strong: float, outcome: Outcome | None, *, 
     if not readable or outcome in _MODELS_FAULT:
         return CallClass.HALLUCINATED
     return CallClass.UNMATCHED if outcome in _UNDECIDED else CallClass.REDUNDANT
-
-
-def _illegal(task: SignedTask) -> Iterator[AlignedCall]:
-    for position in task.illegal:
-        yield AlignedCall(
-            index=None,
-            position=position,
-            kind=CallClass.HALLUCINATED,
-            why="illegal",
-            outcome=Outcome.ILLEGAL_FORMAT,
-        )
 
 
 def _model(

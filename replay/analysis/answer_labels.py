@@ -198,12 +198,11 @@ def survey(paths: Iterable[Path], rules: Sequence[RuleSpec] = ()) -> Survey:
 
 
 def _add(found: Survey, trajectory: Trajectory, classifier: Classifier) -> None:
-    judgements: dict[str, Judgement] = {}
-    for call in trajectory.calls():
-        if call.answer is not None:
-            recorded = classifier.recorded(call, classifier.target(call))
-            if recorded is not None:
-                judgements[call.position] = recorded
+    judgements = {
+        call.position: recorded
+        for call in trajectory.calls()
+        if call.answer is not None and (recorded := classifier.recorded(call, classifier.target(call))) is not None
+    }
     judgements.update(second_look(trajectory, judgements))
     disagreeing = _disagreeing(trajectory, judgements)
     for call in trajectory.calls():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -226,9 +226,10 @@ def rows_of(diagnosis: Diagnosis) -> list[FindingRow]:
     found += [
         (order.get(finding.calls[0].call, WHOLE) if finding.calls else WHOLE, finding) for finding in diagnosis.together
     ]
-    counts = Counter((ordinal, finding.kind) for ordinal, finding in found)
-    surest: dict[tuple[int, str], Certainty] = {}
+    certainties: dict[tuple[int, str], list[Certainty]] = defaultdict(list)
     for ordinal, finding in found:
-        key = ordinal, finding.kind
-        surest[key] = max(surest.get(key, "fallback"), finding.certainty, key=_SURE.index)
-    return [FindingRow(ordinal, kind, surest[ordinal, kind], n) for (ordinal, kind), n in counts.items()]
+        certainties[ordinal, finding.kind].append(finding.certainty)
+    return [
+        FindingRow(ordinal, kind, max(those, key=_SURE.index), len(those))
+        for (ordinal, kind), those in certainties.items()
+    ]

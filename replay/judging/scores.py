@@ -210,13 +210,9 @@ def coefficient_of_variation(ratings: Iterable[Rating], protocol: Protocol) -> f
 
     None with fewer than two judges. A task run to which all judges gave 0 has none, and is left out.
     """
-    by_run: dict[TaskRunKey, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for rating in ratings:
-        if COMPLETION[protocol] in (scores := normalised(rating)):
-            by_run[rating.file, rating.trajectory][rating.judge].append(scores[COMPLETION[protocol]])
-    spreads = []
-    for judges in by_run.values():
-        means = [fmean(scores) for scores in judges.values()]
+    done, spreads = COMPLETION[protocol], []
+    for judges in _by_judge(ratings, protocol).values():
+        means = [fmean(scores[done]) for scores in judges.values() if done in scores]
         if len(means) > 1 and fmean(means):
             spreads.append(pstdev(means) / fmean(means))
     return fmean(spreads) if spreads else None
@@ -236,13 +232,7 @@ def contradictions(
         task_runs: what they are about.
         outcomes: of the calls of each task run.
     """
-    by_run: dict[TaskRunKey, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
-    for rating in ratings:
-        values = normalised(rating)
-        if values and not _prompt(rating.prompt).axes:
-            values = {GROUNDED[protocol]: coverage(values)}
-        for name, score in values.items():
-            by_run[rating.file, rating.trajectory][rating.judge].setdefault(name, []).append(score)
+    by_run = _by_judge(ratings, protocol)
     for task_run in task_runs:
         key = (task_run.file, task_run.trajectory.id)
         reasons = {
@@ -261,6 +251,18 @@ def contradictions(
                         score=score,
                         why=why,
                     )
+
+
+def _by_judge(ratings: Iterable[Rating], protocol: Protocol) -> dict[TaskRunKey, dict[str, dict[str, list[float]]]]:
+    """The scores that each judge gave of a task run, by measure; of pairs of steps, what they come to."""
+    by_run: dict[TaskRunKey, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
+    for rating in ratings:
+        values = normalised(rating)
+        if values and not _prompt(rating.prompt).axes:
+            values = {GROUNDED[protocol]: coverage(values)}
+        for name, score in values.items():
+            by_run[rating.file, rating.trajectory][rating.judge].setdefault(name, []).append(score)
+    return by_run
 
 
 def _all_failed(outcomes: Mapping[Outcome, int]) -> str | None:
