@@ -25,7 +25,7 @@ from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
 from replay.runfile.task_runs import trajectory_facts
-from replay.runfile.trajectory_queries import trajectory_places
+from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
@@ -74,8 +74,8 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
     """
     for run in (first, second):
         run.check_has_verdicts()
-    ids = [_session_of(run) for run in (first, second)] if sessions else [None]
-    apart = None not in ids
+    ends = [_one_session(run) for run in (first, second)] if sessions else []
+    apart = bool(ends) and None not in ends
     alone = apart or len(model_names(first)) == len(model_names(second)) == 1
     sides = [
         _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
@@ -83,22 +83,17 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
     ]
     compared = _diff(sides, _pairs(*sides, apart=apart), _tested_calls)
     update: dict[str, object] = {"definitions": tuple(definition_changes(first, second))}
-    if None not in ids:
-        update["parting"] = parting_of(*map(_one_session, (first, second)))
+    if apart:
+        contexts = (TrajectoryContext.load(run, end) for run, end in zip((first, second), ends, strict=True) if end)
+        update["parting"] = parting_of(*contexts)
     return compared.model_copy(update=update)
 
 
-def _session_of(run: Run) -> str | None:
-    """The id of the one trajectory that a run holds, its sub-agents left out; None where it holds several."""
-    names = {facts.name for facts in trajectory_facts(run.connection) if facts.parent is None}
-    return names.pop() if len(names) == 1 else None
-
-
-def _one_session(run: Run) -> TrajectoryContext:
-    """The one trajectory of a run that no other one started."""
+def _one_session(run: Run) -> TrajectoryPlace | None:
+    """The one trajectory that a run holds, its sub-agents left out; None where it holds several."""
     started = {facts.row for facts in trajectory_facts(run.connection) if facts.parent is not None}
-    [place] = [place for place in trajectory_places(run) if place.row not in started]
-    return TrajectoryContext.load(run, place)
+    own = [place for place in trajectory_places(run) if place.row not in started]
+    return own[0] if len(own) == 1 else None
 
 
 def _pairs(first: _Side, second: _Side, *, apart: bool = False) -> list[tuple[Key, Key]]:

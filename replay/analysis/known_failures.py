@@ -220,13 +220,9 @@ def find_known_file(run: Path, directory: Path | None = None) -> Path | None:
         directory: where to look from; by default the working directory.
     """
     here = (directory or Path.cwd()).absolute()
-    places = [run.absolute().parent, here]
-    if not (here / ".git").exists():
-        for parent in here.parents:
-            if (parent / ".git").exists():
-                places += [*here.parents[: here.parents.index(parent)], parent]
-                break
-    return next((place / NAME for place in places if (place / NAME).is_file()), None)
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    above = (folder for folder in (here, *here.parents) if folder.is_relative_to(root))
+    return next((place / NAME for place in (run.absolute().parent, *above) if (place / NAME).is_file()), None)
 
 
 def read_known_file(path: Path | None) -> KnownFailures:
