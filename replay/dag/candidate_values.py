@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from replay.dag.documents import as_text, is_number, leaf_paths, pointer_of
+from replay.dag.documents import as_text, is_number, leaves
 from replay.records import Call
 
 _MIN_TEXT_LENGTH: Final = 4
@@ -90,8 +90,8 @@ class CandidateValue(NamedTuple):
 
 def candidate_values_of(call: Call) -> Iterator[CandidateValue]:
     """Every value in a call's arguments that could have come from elsewhere, each once a place."""
-    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
-        yield from _candidates_in(value, pointer_of(path))
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+        yield from _candidates_in(value, pointer)
 
 
 def _candidates_in(value: Any, pointer: str) -> Iterator[CandidateValue]:

@@ -16,9 +16,6 @@ from typing import Any, Final
 from replay.json_values import parse_json
 from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-Path = tuple[Any, str | int] | None
-"""Where something stands: the path of its container and the key in it; None at the root."""
-_CONTAINERS: Final = (dict, list)
 _JSON_STARTS: Final = frozenset("{[ \t\r\n")
 _MAX_DEPTH: Final = 64
 _MAX_NESTED_DOCUMENTS: Final = 3
@@ -70,15 +67,12 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
 
 
 class Document:
-    """Strings and numbers with their pointers, to look values up in.
-
-    A pointer is made when one is asked for, which few documents of a trajectory are.
-    """
+    """Strings and numbers with their pointers, to look values up in."""
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
         self._starts: dict[str, int] = {}
-        found = list(leaf_paths(tree, enter_texts=enter_texts))
-        self._paths = [path for path, _ in found]
+        found = list(leaves(tree, enter_texts=enter_texts))
+        self._pointers = [pointer for pointer, _ in found]
         self._texts = [value.strip() if isinstance(value, str) else as_text(value) for _, value in found]
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
@@ -101,7 +95,7 @@ class Document:
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
         number = self._first_places.get(value)
-        return None if number is None else pointer_of(self._paths[number])
+        return None if number is None else self._pointers[number]
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
@@ -124,7 +118,7 @@ class Document:
         return start
 
     def _pointer(self, start: int) -> str:
-        return pointer_of(self._paths[self.text.count(_SEPARATOR, 0, start) - 1])
+        return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -154,52 +148,34 @@ def as_json(text: str) -> Any:
 
 
 def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[str, Any]]:
-    """Every string and number below a value with its pointer, in document order; for the rest see `leaf_paths`."""
-    return ((pointer_of(path), leaf) for path, leaf in leaf_paths(value, enter_texts=enter_texts, id_keys=id_keys))
-
-
-def leaf_paths(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[Path, Any]]:
-    """As `leaves`, with what a pointer can be made of: few pointers are ever asked for.
+    """Every string and number below a value with its pointer, in document order.
 
     Args:
         value: any JSON value.
         enter_texts: a text that is itself a JSON document is entered.
-        id_keys: keys that look like ids are yielded too; their path is that of their member.
+        id_keys: keys that look like ids are yielded too; their pointer is that of their member.
     """
-    stack: list[tuple[Path, Any, int, int]] = [(None, value, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)]
+    stack: list[tuple[str, Any, int, int]] = [("", value, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)]
     while stack:
-        path, item, depth, documents = stack.pop()
+        pointer, item, depth, documents = stack.pop()
         if isinstance(item, str):
             inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
-                yield path, item
+                yield pointer, item
             else:
-                stack.append((path, inner, depth + 1, documents + 1))
+                stack.append((pointer, inner, depth + 1, documents + 1))
         elif isinstance(item, int | float) and not isinstance(item, bool):
-            yield path, item
-        elif isinstance(item, _CONTAINERS) and depth < _MAX_DEPTH:
+            yield pointer, item
+        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
             members = item.items() if isinstance(item, dict) else enumerate(item)
-            stack += [((path, key), member, depth + 1, documents) for key, member in members][::-1]
+            stack += [(join(pointer, key), member, depth + 1, documents) for key, member in members][::-1]
             if id_keys and isinstance(item, dict):
-                yield from (((path, key), key) for key in item if any(map(str.isdigit, key)))
+                yield from ((join(pointer, key), key) for key in item if any(map(str.isdigit, key)))
 
 
-def pointer_of(path: Path) -> str:
-    """The pointer of what `leaf_paths` found."""
-    keys: list[str | int] = []
-    while path is not None:
-        path, key = path
-        keys.append(key)
-    return "".join([join("", key) for key in reversed(keys)])
-
-
-def name_at(path: Path) -> str:
-    """The name of what `leaf_paths` found: of an element of a list, that of the list."""
-    while path is not None:
-        path, key = path
-        if isinstance(key, str) and not key.isdecimal():
-            return key
-    return ""
+def name_at(pointer: str) -> str:
+    """The name of what stands at a pointer: of an element of a list, that of the list."""
+    return next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
 
 
 def index_in(items: Sequence[Any], part: str) -> int | None:

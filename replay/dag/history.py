@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
-from replay.dag.documents import Document, answer_tree, leaf_paths, name_at, occurrences, pointer_of, words_in
+from replay.dag.documents import Document, answer_tree, leaves, name_at, occurrences, words_in
 from replay.records import Answer, Call, RpcError, ToolResult, Trajectory, TransportFault, texts_of
 
 _CREATION_VERBS: Final = frozenset(
@@ -209,17 +209,17 @@ def is_maker(call: Call) -> bool:
 def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
     """Pointer and value of each output path or name in a call's arguments."""
     words = words_of_tool(call)
-    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
         if not isinstance(value, str):
             continue
         text = value.strip()
         if is_path(text):
-            if _is_made_path(name_at(path), words):
-                yield pointer_of(path), text.rstrip("/")
-        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(path), words):
-            yield pointer_of(path), text
+            if _is_made_path(name_at(pointer), words):
+                yield pointer, text.rstrip("/")
+        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(pointer), words):
+            yield pointer, text
         elif _PROGRAM_TOOL.search(call.name or "") and (">" in value or _WRITING_CODE.search(value)):
-            yield from ((pointer_of(path), made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
+            yield from ((pointer, made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
 
 
 def makes_part(call: Call) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from rapidfuzz import fuzz
 
-from replay.dag.documents import join, parts
+from replay.dag.documents import join, name_at
 from replay.diagnosis.error_answers import error_text, missing_name
 from replay.diagnosis.format_and_registry import tools_meant
 from replay.diagnosis.named_arguments import folded, is_named_in, is_repeated_in, is_same_name
@@ -300,7 +300,7 @@ class ArgumentChange:
     @property
     def name(self) -> str:
         """Of the argument or the field."""
-        return next((part for part in reversed(parts(self.pointer)) if not part.isdigit()), "")
+        return name_at(self.pointer)
 
     @property
     def for_readers(self) -> bool:
