@@ -81,26 +81,22 @@ class Document:
         return words_in(self.text)
 
     @cached_property
-    def _first_places(self) -> dict[str, int]:
-        """The number of the first string or number that is a text."""
-        places: dict[str, int] = {}
-        for number, text in enumerate(self._texts):
-            places.setdefault(text, number)
-        return places
+    def _scalars(self) -> dict[str, str]:
+        """By text: the pointer of the first string or number that is that text."""
+        return dict(zip(reversed(self._texts), reversed(self._pointers), strict=True))
 
     def is_scalar(self, value: str) -> bool:
         """Whether a string or number in it is this value and nothing else."""
-        return value in self._first_places
+        return value in self._scalars
 
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
-        number = self._first_places.get(value)
-        return None if number is None else self._pointers[number]
+        return self._scalars.get(value)
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
         start = self._start(value)
-        return None if start < 0 else self._pointer(start)
+        return None if start < 0 else self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
@@ -108,7 +104,7 @@ class Document:
         return pointer if pointer is not None else self.mention(value)
 
     def __contains__(self, value: str) -> bool:
-        return self._start(value) >= 0 or value in self._first_places
+        return self._start(value) >= 0 or value in self._scalars
 
     def _start(self, value: str) -> int:
         """Where the value stands first between boundaries; -1 where it does not."""
@@ -116,9 +112,6 @@ class Document:
         if start is None:
             start = self._starts[value] = next(iter(occurrences(self.text, value)), -1) if value in self.text else -1
         return start
-
-    def _pointer(self, start: int) -> str:
-        return self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
 
 
 def words_in(text: str) -> frozenset[str]:
