@@ -238,18 +238,10 @@ def align(
         MissingExtraError: the extra `align` or `encoder` is not installed.
         InputError: nothing can be read, or has a task of the reference.
     """
-    from replay.alignment import (
-        AlignmentSettings,
-        Results,
-        align_model,
-        pair_ids,
-        read_reference,
-        sign,
-        signatures_to_embed,
-    )
-    from replay.alignment.aligner import group_by_model
+    from replay.alignment.aligner import AlignmentSettings, Results, align_model, group_by_model, signatures_to_embed
     from replay.alignment.embedding_cache import Embedder, default_path
     from replay.alignment.judges import Judges
+    from replay.alignment.tasks import pair_ids, read_reference, sign
     from replay.formats import open_file
 
     expected = read_reference(open_file(reference), {})

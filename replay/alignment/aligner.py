@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from replay.alignment.judges import Judges, with_nothing_given
-from replay.alignment.matching import Block, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
+from replay.alignment.matching import Block, Vectors, blocks_by_tool, match, match_blocks, matches_of, texts_to_embed
 from replay.alignment.metrics import MatchSet, Pair, aggregate, overall_average, score, task_average
 from replay.alignment.other_benchmarks import mcpbench_rates, mcpeval, mean_of, trajectory_match
 from replay.alignment.tasks import Reference, SignedCall, SignedTask, pair_ids
@@ -31,9 +31,6 @@ from replay.records.alignment import (
     TypeRow,
     Why,
 )
-
-if TYPE_CHECKING:
-    from replay.alignment.matching import Vectors
 
 Outcomes = Mapping[str, Mapping[str, Outcome]]
 """By task id, then by the call's position."""
@@ -107,12 +104,12 @@ def align_model(
         judge = judges.of_task(results.names, own_id)
         tasks.append(align_task(reference.tasks[own_id], predicted, blocks[own_id], settings, outcomes, judge))
     found = set(pairs.values())
-    missing = tuple(sorted(task for task in reference.tasks if task not in pairs))
     extra = tuple(sorted(task for task in results.tasks if task not in found))
     empty = SignedTask("", None, (), (), ())  # a missing task is scored as if the model had called nothing
+    missing = sorted(reference.tasks.keys() - pairs.keys())
     nothing = [align_task(reference.tasks[task], empty, (), settings) for task in missing]
-    model = _model(results, settings, tasks, nothing, judges)
-    return Alignment(model.model_copy(update={"missing": missing, "extra": extra}), tuple(tasks), blocks)
+    model = _model(results, settings, tasks, nothing, judges, extra)
+    return Alignment(model, tuple(tasks), blocks)
 
 
 def align_task(
@@ -194,7 +191,11 @@ def _predicted_calls(
             outcome=outcome,
         )
 
-    return (*map(of, task.calls), *_illegal(task))
+    illegal = (
+        AlignedCall(position=position, kind=CallClass.HALLUCINATED, why="illegal", outcome=Outcome.ILLEGAL_FORMAT)
+        for position in task.illegal
+    )
+    return (*map(of, task.calls), *illegal)
 
 
 def _missed_calls(
@@ -253,19 +254,13 @@ def _kind(matched: float | None, tau_strong: float, outcome: Outcome | None, *, 
     return CallClass.UNMATCHED if outcome in _UNDECIDED else CallClass.REDUNDANT
 
 
-def _illegal(task: SignedTask) -> Iterator[AlignedCall]:
-    for position in task.illegal:
-        yield AlignedCall(
-            index=None,
-            position=position,
-            kind=CallClass.HALLUCINATED,
-            why="illegal",
-            outcome=Outcome.ILLEGAL_FORMAT,
-        )
-
-
 def _model(
-    results: Results, settings: AlignmentSettings, tasks: list[AlignedTask], nothing: list[AlignedTask], judges: Judges
+    results: Results,
+    settings: AlignmentSettings,
+    tasks: list[AlignedTask],
+    nothing: list[AlignedTask],
+    judges: Judges,
+    extra: tuple[str, ...],
 ) -> AlignedModel:
     judge = judges.of_model(results.names, [task.id for task in tasks])
     found, with_missing = _aggregate(tasks, settings), _aggregate([*tasks, *nothing], settings)
@@ -286,8 +281,8 @@ def _model(
         aggregate_with_missing=with_missing,
         average_score_with_missing=overall_average(with_missing, judge_with_missing),
         ties=model_ties(tasks),
-        missing=(),
-        extra=(),
+        missing=tuple(task.id for task in nothing),
+        extra=extra,
         types=_types(tasks, results.names, judges, settings),
         classes=dict(sorted(kinds.items())),
         mcpeval=mean_of([task.mcpeval for task in tasks]),

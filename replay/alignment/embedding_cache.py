@@ -11,20 +11,15 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
-from replay.alignment.encoder import find_model, model_fingerprint
+from replay.alignment.encoder import Encoder, find_model, load_encoder, model_fingerprint
+from replay.alignment.matching import Vectors
 from replay.safety.filesystem import lock_file
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from replay.alignment.encoder import Encoder
-    from replay.alignment.matching import Vectors
-
 
 T = TypeVar("T")
 
@@ -83,12 +78,7 @@ class EmbeddingCache:
     def save(self, model: str, vectors: Mapping[str, NDArray[np.float32]]) -> None:
         """Keep vectors of length 1; one that another process kept meanwhile stays."""
         rows = [(model, _key(text), vector.astype("<f4").tobytes()) for text, vector in vectors.items()]
-
-        def write(db: sqlite3.Connection) -> None:
-            with db:
-                db.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
-
-        self._attempt(write)
+        self._write("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?)", rows)
 
     def sha256(self, file: Path) -> str:
         """Digest of a file's content, hexadecimal; worked out once for a file that does not change."""
@@ -100,13 +90,15 @@ class EmbeddingCache:
             return str(found[0])
         with file.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
+        self._write("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?)", [(*identity, digest)])
+        return digest
 
+    def _write(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
         def write(db: sqlite3.Connection) -> None:
             with db:
-                db.execute("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?)", (*identity, digest))
+                db.executemany(statement, rows)
 
         self._attempt(write)
-        return digest
 
     def _attempt(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """Do something with the file; where it is damaged, again with a new one; where it cannot be used, not."""
@@ -174,8 +166,6 @@ def _key(text: str) -> bytes:
 
 def _vector(blob: bytes) -> NDArray[np.float32] | None:
     """The vector of a row; None where it is not one of length 1, that is, damaged."""
-    import numpy as np
-
     if not isinstance(blob, bytes) or not blob or len(blob) % 4:
         return None
     vector = np.frombuffer(blob, "<f4").astype(np.float32, copy=False)
@@ -238,8 +228,6 @@ class Embedder:
     def _encode(
         self, texts: list[str], model_id: str | None, cache: EmbeddingCache, progress: Progress | None
     ) -> dict[str, NDArray[np.float32]]:
-        from replay.alignment.encoder import load_encoder
-
         encoder = self._encoder or load_encoder(self.model)
         model_id = model_id or model_fingerprint(find_model(self._asked), cache.sha256) or f"hub:{self.model.name}"
         made: dict[str, NDArray[np.float32]] = {}

@@ -17,16 +17,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replay.errors import InputError, MissingExtraError, UsageError, install_command
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float32]
-    Batch: TypeAlias = tuple[Sequence[str], Floats]
+Floats: TypeAlias = NDArray[np.float32]
+Batch: TypeAlias = tuple[Sequence[str], Floats]
 
 DEFAULT_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -167,8 +166,6 @@ class _MiniLM:
             yield [texts[member] for member in batch], self._embed([tokens[member] for member in batch])
 
     def _embed(self, tokens: list[list[int]]) -> Floats:
-        import numpy as np
-
         hidden = np.asarray(self._model.forward_batch(tokens).last_hidden_state)
         means = [hidden[row, : len(text)].mean(axis=0, dtype=np.float64) for row, text in enumerate(tokens)]
         vectors = np.stack(means)
@@ -177,7 +174,6 @@ class _MiniLM:
 
     def _specification(self, path: Path) -> Any:
         """The weights by the names that CTranslate2 gives them."""
-        import numpy as np
         from safetensors.numpy import load_file
 
         specs = _specs_without_torch()

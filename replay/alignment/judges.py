@@ -34,16 +34,15 @@ class Judges:
             names: what the model may be called in the file, best first.
             ids: of its tasks.
         """
-        given = self._find(names, "")
-        return given or self.mean(names, ids)
+        return self.of_task(names, "") or self.mean(names, ids)
 
     def of_task(self, names: Sequence[str], identifier: str) -> JudgeScores | None:
         """The scores of one task."""
-        return self._find(names, identifier)
+        return next((self.scores[key] for name in (*names, "") if (key := (name, identifier)) in self.scores), None)
 
     def mean(self, names: Sequence[str], ids: Iterable[str]) -> JudgeScores | None:
         """The mean over tasks, of each score over those that have it."""
-        found = [scores for scores in (self._find(names, identifier) for identifier in ids) if scores]
+        found = [scores for scores in (self.of_task(names, identifier) for identifier in ids) if scores]
         given = {name: [value for judge in found if (value := getattr(judge, name)) is not None] for name in _FIELDS}
         return (
             JudgeScores(**{name: sum(values) / len(values) if values else None for name, values in given.items()})
@@ -60,9 +59,6 @@ class Judges:
             if name or identifier
         )
         return tuple(dict.fromkeys(stranger for stranger in strangers if stranger))
-
-    def _find(self, names: Sequence[str], identifier: str) -> JudgeScores | None:
-        return next((self.scores[key] for name in (*names, "") if (key := (name, identifier)) in self.scores), None)
 
 
 _MAX_BYTES: Final = 64_000_000

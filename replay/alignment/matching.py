@@ -9,22 +9,21 @@ assignments are equally good on every machine or on none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replay.alignment.tasks import SignedCall
 from replay.errors import MissingExtraError, install_command
 from replay.records.alignment import MatchTriple, TieChoice
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.float64]
-    Flags: TypeAlias = NDArray[np.bool_]
-    Vectors: TypeAlias = Mapping[str, NDArray[np.float32]]
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+Vectors: TypeAlias = Mapping[str, NDArray[np.float32]]
 
 UNITS = 1_000_000
 """Similarities are compared in millionths; the encoder's own noise is up to 2.5e-7."""
@@ -72,8 +71,6 @@ class Block:
     @property
     def ordered_similarity(self) -> NDArray[np.float32]:
         """The similarities with both sides in canonical order."""
-        import numpy as np
-
         return self.similarity[np.ix_(self.rows.canonical_order, self.columns.canonical_order)]
 
 
@@ -90,10 +87,9 @@ class MatchedBlock:
 def texts_to_embed(reference: Sequence[SignedCall], predicted: Sequence[SignedCall]) -> set[str]:
     """The signatures that need a vector: of tools on both sides, unless all of the tool's calls are equal."""
     needed: set[str] = set()
-    predicted_by_name = by_name(predicted)
-    for name, calls in by_name(reference).items():
-        texts = {call.signature for call in (*calls, *predicted_by_name.get(name, ()))}
-        if name in predicted_by_name and len(texts) > 1:
+    for _, rows, columns in by_tool(reference, predicted):
+        texts = {call.signature for call in (*rows, *columns)}
+        if len(texts) > 1:
             needed |= texts
     return needed
 
@@ -102,18 +98,14 @@ def blocks_by_tool(
     reference: Sequence[SignedCall], predicted: Sequence[SignedCall], vectors: Vectors
 ) -> tuple[Block, ...]:
     """The similarities of every pair of calls that could match, tool by tool in the order of the reference."""
-    predicted_by_name = by_name(predicted)
     return tuple(
         Block(
             name,
-            Side(tuple(calls)),
-            Side(tuple(predicted_by_name[name])),
-            _similarities(
-                [call.signature for call in calls], [call.signature for call in predicted_by_name[name]], vectors
-            ),
+            Side(tuple(rows)),
+            Side(tuple(columns)),
+            _similarities([call.signature for call in rows], [call.signature for call in columns], vectors),
         )
-        for name, calls in by_name(reference).items()
-        if name in predicted_by_name
+        for name, rows, columns in by_tool(reference, predicted)
     )
 
 
@@ -132,18 +124,19 @@ def matches_of(blocks: Iterable[MatchedBlock]) -> tuple[MatchTriple, ...]:
     return tuple(sorted(pair for block in blocks for pair in block.matches))
 
 
-def by_name(calls: Iterable[SignedCall]) -> dict[str, list[SignedCall]]:
-    """Calls under their tool name, in order."""
-    groups: dict[str, list[SignedCall]] = defaultdict(list)
-    for call in calls:
-        groups[call.name].append(call)
-    return dict(groups)
+def by_tool(
+    first: Iterable[SignedCall], second: Iterable[SignedCall]
+) -> Iterator[tuple[str, list[SignedCall], list[SignedCall]]]:
+    """The tools that both sides call, in the order of the first, with the calls of each side."""
+    groups: dict[str, tuple[list[SignedCall], list[SignedCall]]] = defaultdict(lambda: ([], []))
+    for side, calls in enumerate((first, second)):
+        for call in calls:
+            groups[call.name][side].append(call)
+    return ((name, *calls) for name, calls in groups.items() if all(calls))
 
 
 def _similarities(rows: list[str], columns: list[str], vectors: Vectors) -> NDArray[np.float32]:
     """Cosines in 32 bits, computed once for two texts, so that equal texts get equal numbers wherever they stand."""
-    import numpy as np
-
     if len({*rows, *columns}) == 1:
         return np.ones((len(rows), len(columns)), np.float32)
     place = {text: number for number, text in enumerate(dict.fromkeys([*rows, *columns]))}
@@ -170,8 +163,6 @@ def _published_choice(block: Block, tau_weak: float) -> tuple[MatchTriple, ...]:
 
     What is left of its choice to the machine is whether equal texts got equal vectors there; here they do.
     """
-    import numpy as np
-
     similarity = block.similarity
     allowed = similarity >= np.float32(tau_weak)
     cost = np.where(allowed, np.float32(1.0) - similarity, np.float32(UNITS)).astype(np.float64)
@@ -209,8 +200,6 @@ class OptimalAssignments:
 
 def optimal_assignments(similarity: NDArray[np.float32], tau_weak: float) -> OptimalAssignments:
     """The assignments with the most pairs of at least tau_weak, and of those the ones with the greatest sum."""
-    import numpy as np
-
     rows, columns = similarity.shape
     allowed = similarity >= np.float32(tau_weak)
     if allowed.sum(axis=0).max() <= 1 and allowed.sum(axis=1).max() <= 1:
@@ -230,13 +219,13 @@ def narrow(found: OptimalAssignments, cost: Floats) -> OptimalAssignments:
         found: the assignments.
         cost: of each pair of a row and a column, in whole numbers; a call without a partner costs nothing.
     """
-    return OptimalAssignments(found.rows, found.columns, _cheapest(_on_edges(found, cost))[1], found.count)
+    whole = np.where(found.edges, 0.0, np.inf)
+    whole[: found.rows, : found.columns] += cost
+    return OptimalAssignments(found.rows, found.columns, _cheapest(whole)[1], found.count)
 
 
 def first_in_order(found: OptimalAssignments) -> list[tuple[int, int]]:
     """The pairs of one assignment: row by row, each gets the first column that the rows before leave possible."""
-    import numpy as np
-
     pairs = found.pairs
     if not found.only_one:
         edges = found.edges.copy()
@@ -256,8 +245,6 @@ def choose(found: OptimalAssignments, row_steps: Sequence[int], column_steps: Se
     Nearest is the least sum of squared distances: two crossed pairs always have a greater one than the same calls
     uncrossed, so that no pairs stay crossed that could as well be in order.
     """
-    import numpy as np
-
     if found.only_one:
         return first_in_order(found)
     distance = np.subtract.outer(np.asarray(row_steps, np.float64), np.asarray(column_steps, np.float64))
@@ -269,22 +256,12 @@ def choose(found: OptimalAssignments, row_steps: Sequence[int], column_steps: Se
 
 def _without_rivals(allowed: Flags) -> OptimalAssignments:
     """The only assignment where no call has two candidates."""
-    import numpy as np
-
     rows, columns = allowed.shape
     edges = np.ones((rows + columns, rows + columns), bool)
     edges[:rows, :columns] = allowed
     edges[:rows, columns:] = ~np.any(allowed, axis=1, keepdims=True)
     edges[rows:, :columns] = ~np.any(allowed, axis=0)
     return OptimalAssignments(rows, columns, edges, int(allowed.sum()))
-
-
-def _on_edges(found: OptimalAssignments, cost: Floats) -> Floats:
-    import numpy as np
-
-    whole = np.where(found.edges, 0.0, np.inf)
-    whole[: found.rows, : found.columns] += cost
-    return whole
 
 
 def _cheapest(cost: Floats) -> tuple[NDArray[np.intp], Flags]:
@@ -294,8 +271,6 @@ def _cheapest(cost: Floats) -> tuple[NDArray[np.intp], Flags]:
     cheapest assignments are those that use only edges with equality. The potentials are shortest distances: u_i may be
     at most u_k + cost(i, column of k) - cost(k, column of k).
     """
-    import numpy as np
-
     rows, columns = _linear_sum_assignment(cost)
     paid = cost[rows, columns]
     steps = cost[:, columns] - paid

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 from replay.records.alignment import (
     COLUMNS,
@@ -58,7 +58,11 @@ def score(matches: MatchSet, tau_strong: float, definitions: Definitions) -> M3B
     return M3BenchScores(
         recall=recall(matches),
         precision=precision(matches),
-        argument_similarity=(covered_similarity(matches) if published else mean_strong_similarity(matches, tau_strong)),
+        argument_similarity=(
+            covered_similarity(matches)
+            if published
+            else mean_strong((pair.similarity for pair in matches.pairs), tau_strong)
+        ),
         argument_similarity_strong=covered_similarity(matches, tau_strong),
         step_coherence=step_coherence(matches),
         order_consistency=covered_order(matches) if published else recalled_order(matches),
@@ -81,17 +85,8 @@ def covered_similarity(matches: MatchSet, tau: float = -1.0) -> float:
     return _ratio(sum(max(pair.similarity, 0.0) for pair in matches.pairs if pair.similarity >= tau), matches.reference)
 
 
-def mean_strong_similarity(matches: MatchSet, tau_strong: float) -> float:
-    """Equation 2 of one task: mean S over the matches with S >= tau_strong; 0 where there are none."""
-    return _mean_strong((pair.similarity for pair in matches.pairs), tau_strong)
-
-
-def pooled_strong_similarity(tasks: Iterable[AlignedTask], tau_strong: float) -> float:
-    """Equation 2 of many tasks: mean S over the strong matches of all of them together."""
-    return _mean_strong((similarity for task in tasks for _, _, similarity in task.matches), tau_strong)
-
-
-def _mean_strong(similarities: Iterable[float], tau_strong: float) -> float:
+def mean_strong(similarities: Iterable[float], tau_strong: float) -> float:
+    """Equation 2: mean S over the matches of a task, or of many together, with S >= tau_strong; 0 without any."""
     strong = [similarity for similarity in similarities if similarity >= tau_strong]
     return max(0.0, _ratio(sum(strong), len(strong)))
 
@@ -165,7 +160,8 @@ def aggregate(
         for name, metric in METRICS.items()
     }
     if definitions == "equations":
-        scores["argument_similarity"] = pooled_strong_similarity(tasks, tau_strong)
+        similarities = (similarity for task in tasks for _, _, similarity in task.matches)
+        scores["argument_similarity"] = mean_strong(similarities, tau_strong)
     return Aggregate(
         num_ids=len(tasks),
         total_gt_calls=calls,
@@ -199,38 +195,25 @@ def _entropy(masses: Sequence[float]) -> float:
     return -sum(mass / total * math.log(mass / total) for mass in masses if mass > 0)
 
 
-def overall_average(scores: Scores, judge: JudgeScores | None = None) -> float:
-    """As in the paper's overall table: the six columns and information grounding, without task completion.
+OVERALL: Final = ("information_grounding_rate",)
+"""What a judge gives that the average of the paper's overall table has beside the six columns."""
+BY_TASK: Final = ("completion_rate", "information_grounding_rate")
+"""The same of its per-task tables: all eight."""
 
-    Where no judge gave grounding, the mean of the six.
-    """
-    return _mean([*_columns(scores), judge.information_grounding_rate if judge else None])
+
+def averaged(scores: Scores, judge: JudgeScores | None, judged: Sequence[str]) -> list[float]:
+    """What an average is over: the six columns, and of these scores what the judge gave."""
+    given = [getattr(judge, name, None) for name in judged]
+    return [getattr(scores, name) for name in COLUMNS] + [value for value in given if value is not None]
+
+
+def overall_average(scores: Scores, judge: JudgeScores | None = None) -> float:
+    """The mean as in the paper's overall table, without task completion; where no judge gave grounding, of the six."""
+    columns = averaged(scores, judge, OVERALL)
+    return sum(columns) / len(columns)
 
 
 def task_average(scores: Scores, judge: JudgeScores | None = None) -> float:
-    """As in the paper's per-task tables: the six columns, task completion and information grounding, all eight.
-
-    What no judge gave is left out.
-    """
-    given = [judge.completion_rate, judge.information_grounding_rate] if judge else []
-    return _mean([*_columns(scores), *given])
-
-
-def overall_columns(judge: JudgeScores | None) -> int:
-    """Over how many columns the overall average is."""
-    return len(COLUMNS) + (judge is not None and judge.information_grounding_rate is not None)
-
-
-def task_columns(judge: JudgeScores | None) -> int:
-    """Over how many columns the average of a task, or a task type, is."""
-    given = (judge.completion_rate, judge.information_grounding_rate) if judge else ()
-    return len(COLUMNS) + sum(value is not None for value in given)
-
-
-def _columns(scores: Scores) -> list[float | None]:
-    return [getattr(scores, name) for name in COLUMNS]
-
-
-def _mean(values: Sequence[float | None]) -> float:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known)
+    """The mean as in the paper's per-task tables; what no judge gave is left out."""
+    columns = averaged(scores, judge, BY_TASK)
+    return sum(columns) / len(columns)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import numpy as np
-
-from replay.alignment import signatures_to_embed
-from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align_model
-from replay.alignment.encoder import Encoder, find_model, load_encoder
+from replay.alignment.aligner import Alignment, AlignmentSettings, Results, align_model, signatures_to_embed
+from replay.alignment.encoder import Batch, Encoder, find_model, load_encoder
 from replay.alignment.judges import Judges
+from replay.alignment.matching import Vectors
 from replay.alignment.tasks import Reference
 from replay.replayer.pool import DoAll, Job
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TEXTS_A_JOB: Final = 256
 """The same whatever the workers: how texts are put together decides the last bit of their vectors."""
@@ -33,9 +28,9 @@ class WorkersEncoder:
     def __init__(self, model: str | None, do_all: DoAll) -> None:
         self._model, self._do_all = model, do_all
 
-    def encode(self, texts: Sequence[str]) -> Iterator[tuple[Sequence[str], NDArray[np.float32]]]:
+    def encode(self, texts: Sequence[str]) -> Iterator[Batch]:
         """Batches of texts with their vectors."""
-        batches: list[tuple[Sequence[str], NDArray[np.float32]]] = []
+        batches: list[Batch] = []
         starts = range(0, len(texts), TEXTS_A_JOB)
         self._do_all(
             Job(vectors_of, (self._model, texts[start : start + TEXTS_A_JOB]), batches.extend) for start in starts
@@ -43,7 +38,7 @@ class WorkersEncoder:
         yield from batches
 
 
-def vectors_of(model: str | None, texts: Sequence[str]) -> list[tuple[Sequence[str], NDArray[np.float32]]]:
+def vectors_of(model: str | None, texts: Sequence[str]) -> list[Batch]:
     """The task that makes vectors."""
     return list(_encoder(model).encode(texts))
 
@@ -57,7 +52,7 @@ def align_on_workers(
     do_all: DoAll,
     reference: Reference,
     results: Sequence[Results],
-    vectors: Mapping[str, NDArray[np.float32]],
+    vectors: Vectors,
     settings: AlignmentSettings,
     judges: Judges,
 ) -> list[Alignment]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from replay.alignment.aligner import Alignment
 from replay.alignment.matching import Block
-from replay.alignment.metrics import overall_columns, task_columns
+from replay.alignment.metrics import BY_TASK, OVERALL, averaged
 from replay.alignment.tasks import Reference, SignedTask
 from replay.alignment.ties import STEP_METRICS
 from replay.records.alignment import (
@@ -44,23 +45,30 @@ def score_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(map(laid, lines))
 
 
+class _Line(NamedTuple):
+    """A line of scores."""
+
+    name: str
+    scores: Aggregate
+    judge: JudgeScores | None
+    average: float
+    width: int
+    """Over how many columns the average is."""
+
+
 def leaderboard_text(models: Sequence[AlignedModel]) -> str:
     """A line a model, best average first; a second one counts missing predictions as nothing found, where some are."""
-    judged = any(model.judge for model in models)
-    widths = {model.file: overall_columns(model.judge) for model in models}
-    mixed = len(set(widths.values())) > 1
-    head = _head("model", judged=judged, mixed=mixed)
-    rows: list[list[str]] = []
+    widths = {model.file: len(averaged(model.aggregate, model.judge, OVERALL)) for model in models}
+    lines: list[_Line] = []
     for model in sorted(models, key=lambda model: (-widths[model.file], -model.average_score)):
-        columns = widths[model.file] if mixed else None
-        name = one_line(model.model, _NAME_WIDTH)
-        rows.append(_score_row(name, model.aggregate, model.judge, model.average_score, columns, judged=judged))
+        name, width = one_line(model.model, _NAME_WIDTH), widths[model.file]
+        lines.append(_Line(name, model.aggregate, model.judge, model.average_score, width))
         if model.missing:
-            label = f"  with {len(model.missing)} missing"
+            label, judge = f"  with {len(model.missing)} missing", model.judge_with_missing
             average = model.average_score_with_missing
-            judge, whole = model.judge_with_missing, model.aggregate_with_missing
-            rows.append(_score_row(label, whole, judge, average, columns, judged=judged))
-    return "\n".join([score_table(head, rows), _footnote(models, judged=judged, mixed=mixed), *map(ties_line, models)])
+            lines.append(_Line(label, model.aggregate_with_missing, judge, average, width))
+    footnote = _footnote(models[0], set(widths.values()))
+    return "\n".join([_scores("model", lines), footnote, *map(ties_line, models)])
 
 
 def ties_line(model: AlignedModel) -> str:
@@ -77,23 +85,18 @@ def ties_line(model: AlignedModel) -> str:
 
 def by_type(model: AlignedModel) -> str:
     """A line a task type, worst first."""
-    judged = any(row.judge for row in model.types)
-    widths = [task_columns(row.judge) for row in model.types]
-    mixed = len(set(widths)) > 1
-    head = _head("type", judged=judged, mixed=mixed)
-    ordered = sorted(zip(model.types, widths, strict=True), key=lambda pair: (-pair[1], pair[0].average_score))
-    rows = (
-        _score_row(
+    lines = [
+        _Line(
             one_line(row.type, _NAME_WIDTH),
             row.aggregate,
             row.judge,
             row.average_score,
-            columns if mixed else None,
-            judged=judged,
+            len(averaged(row.aggregate, row.judge, BY_TASK)),
         )
-        for row, columns in ordered
-    )
-    return f"{one_line(model.model)} by task type, worst first\n{score_table(head, rows)}"
+        for row in model.types
+    ]
+    lines.sort(key=lambda line: (-line.width, line.average))
+    return f"{one_line(model.model)} by task type, worst first\n{_scores('type', lines)}"
 
 
 def calls_table(models: Sequence[AlignedModel]) -> str:
@@ -157,41 +160,37 @@ def sweep_table(model: AlignedModel, rows: Iterable[SweepRow]) -> str:
     )
 
 
-def _head(first: str, *, judged: bool, mixed: bool) -> list[str]:
-    judges = ["completion", "grounding"] if judged else []
-    return [first, "tasks", *_HEADINGS, *judges, "average", *(["over"] if mixed else []), "steps", "calls"]
+def _scores(first: str, lines: Sequence[_Line]) -> str:
+    """The table of some lines; over how many columns the averages are is told where they differ in that."""
+    judged, mixed = any(line.judge for line in lines), len({line.width for line in lines}) > 1
+    judges = {"completion": "completion_rate", "grounding": "information_grounding_rate"} if judged else {}
+    head = [first, "tasks", *_HEADINGS, *judges, "average", *(["over"] if mixed else []), "steps", "calls"]
+    rows = (
+        [
+            line.name,
+            str(line.scores.num_ids),
+            *(f"{getattr(line.scores, column):.3f}" for column in COLUMNS),
+            *(_share(getattr(line.judge, name, None)) for name in judges.values()),
+            f"{line.average:.3f}",
+            *([str(line.width)] if mixed else []),
+            f"{line.scores.average_steps:.2f}",
+            f"{line.scores.average_calls:.2f}",
+        ]
+        for line in lines
+    )
+    return score_table(head, rows)
 
 
-def _score_row(
-    name: str, scores: Aggregate, judge: JudgeScores | None, average: float, columns: int | None, *, judged: bool
-) -> list[str]:
-    judges = [_share(judge.completion_rate), _share(judge.information_grounding_rate)] if judge else ["-", "-"]
-    return [
-        name,
-        str(scores.num_ids),
-        *(f"{getattr(scores, column):.3f}" for column in COLUMNS),
-        *(judges if judged else []),
-        f"{average:.3f}",
-        *([] if columns is None else [str(columns)]),
-        f"{scores.average_steps:.2f}",
-        f"{scores.average_calls:.2f}",
-    ]
-
-
-def _footnote(models: Sequence[AlignedModel], *, judged: bool, mixed: bool) -> str:
-    first = models[0]
-    if mixed:
+def _footnote(first: AlignedModel, widths: set[int]) -> str:
+    if len(widths) > 1:
         columns = (
             'the six columns, and of grounding where a judge gave it ("over": how many columns; '
             "rows over different ones are ranked apart)"
         )
-        return _definitions(first, columns)
-    judged = judged and all(overall_columns(model.judge) > len(COLUMNS) for model in models)
-    columns = "the six columns and grounding" if judged else "the six columns; the paper's has grounding too (--judge)"
-    return _definitions(first, columns)
-
-
-def _definitions(first: AlignedModel, columns: str) -> str:
+    elif min(widths) > len(COLUMNS):
+        columns = "the six columns and grounding"
+    else:
+        columns = "the six columns; the paper's has grounding too (--judge)"
     return (
         f"definitions: {first.definitions}; tau_strong {first.tau_strong:g}, tau_weak {first.tau_weak:g}; "
         f"{'ties: as published; ' if first.tie_choice == 'published' else ''}"
@@ -265,10 +264,8 @@ def _ties(task: AlignedTask) -> str:
     if task.ties is None:
         return ""
     more = "" if task.ties.complete else "more than "
-    ranges = (
-        f"{name.replace('_', ' ')} {values.least:.4f}-{values.greatest:.4f}"
-        for name, values in ((name, getattr(task.ties, name)) for name in STEP_METRICS)
-    )
+    values = {name.replace("_", " "): getattr(task.ties, name) for name in STEP_METRICS}
+    ranges = (f"{name} {its.least:.4f}-{its.greatest:.4f}" for name, its in values.items())
     return f"{more}{task.ties.assignments} assignments are equally good: {', '.join(ranges)}"
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from replay.errors import InputError
 from replay.formats.results_file import ResultsFile
+from replay.outcomes import Registry, judge_answer, judge_format, judge_registry, read_name
+from replay.outcomes.input_schema import schema_violations
 from replay.records import Call, JsonObject, Judgement, Outcome, Server, Trajectory
 from replay.records.alignment import ReferenceFault
 
@@ -159,7 +161,8 @@ def _by_number(ids: Iterable[str]) -> dict[int, str | None]:
 
 def _faults(trajectory: Trajectory, servers: Mapping[str, Server]) -> Iterator[ReferenceFault]:
     for call in trajectory.calls():
-        judgement = _illegal(call) or (_against_fleet(call, servers) if servers else None)
+        illegal = judge_format(call) if call.unreadable is not None else None
+        judgement = illegal or (_against_fleet(call, servers) if servers else None)
         if judgement is not None:
             yield ReferenceFault(
                 task=trajectory.id,
@@ -171,18 +174,7 @@ def _faults(trajectory: Trajectory, servers: Mapping[str, Server]) -> Iterator[R
             )
 
 
-def _illegal(call: Call) -> Judgement | None:
-    if call.unreadable is None:
-        return None
-    from replay.outcomes import judge_format
-
-    return judge_format(call)
-
-
 def _against_fleet(call: Call, servers: Mapping[str, Server]) -> Judgement | None:
-    from replay.outcomes import Registry, judge_answer, judge_registry, read_name
-    from replay.outcomes.input_schema import schema_violations
-
     unavailable = {name: server.error for name, server in servers.items() if server.error}
     registry = Registry(servers=servers, unavailable=unavailable, server_names=tuple(servers))
     recorded = judge_answer(call, call.answer, evidence="recorded") if call.answer is not None else None

@@ -6,14 +6,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from replay.alignment.matching import UNITS, MatchedBlock
+from replay.alignment.matching import UNITS, Flags, MatchedBlock
 from replay.alignment.metrics import MatchSet, Pair, covered_order, merge_purity, recalled_order, step_coherence
 from replay.records.alignment import AlignedTask, Definitions, MetricRange, ModelTies, StepRanges, TaskTies
-
-if TYPE_CHECKING:
-    from replay.alignment.matching import Flags
 
 StepPairs: TypeAlias = tuple[tuple[int, int, int], ...]
 """All that the metrics see of some pairs: reference step, predicted step, similarity in millionths; sorted."""

@@ -110,12 +110,7 @@ def known_labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
         InputError: as `read_labels`.
     """
     beside = fleet.directory / NAME if fleet is not None else Path(NAME)
-    return rules_of_labels(read_labels(beside if beside.exists() else Path(NAME)))
-
-
-def rules_of_labels(labels: Iterable[AnswerLabel]) -> tuple[RuleSpec, ...]:
-    """The labels as rules, to be tried on the answers of every server."""
-    return tuple(label.rule() for label in labels)
+    return tuple(label.rule() for label in read_labels(beside if beside.exists() else Path(NAME)))
 
 
 def _checked(path: Path, rows: list[Any]) -> tuple[AnswerLabel, ...]:
@@ -203,12 +198,11 @@ def survey(paths: Iterable[Path], rules: Sequence[RuleSpec] = ()) -> Survey:
 
 
 def _add(found: Survey, trajectory: Trajectory, classifier: Classifier) -> None:
-    judgements: dict[str, Judgement] = {}
-    for call in trajectory.calls():
-        if call.answer is not None:
-            recorded = classifier.recorded(call, classifier.target(call))
-            if recorded is not None:
-                judgements[call.position] = recorded
+    judgements = {
+        call.position: recorded
+        for call in trajectory.calls()
+        if call.answer is not None and (recorded := classifier.recorded(call, classifier.target(call))) is not None
+    }
     judgements.update(second_look(trajectory, judgements))
     disagreeing = _disagreeing(trajectory, judgements)
     for call in trajectory.calls():

@@ -18,8 +18,8 @@ import numpy as np
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.measures import sums_of
 from replay.analysis.parting import parting_of
-from replay.analysis.statistics import resampling_of
-from replay.analysis.task_runs import OUTCOMES, TaskRun, TaskRuns, read_task_runs
+from replay.analysis.statistics import Resampling, figure_of
+from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.diagnosis.bearing import environment_faults, unfounded
 from replay.diagnosis.phrasing import counted
 from replay.diagnosis.trajectory_context import TrajectoryContext
@@ -255,19 +255,18 @@ def _mends(undecided: Sequence[UndecidedTask], runs: int) -> Iterator[Mend]:
         settles = sum(own == {cause} for own in causes)
         mends.append(
             Mend(
-                subject=cause.subject,
-                name=cause.name,
-                reason=cause.reason,
+                **cause._asdict(),
                 tasks=sum(cause in own for own in causes),
                 settles=settles,
                 points=100 * settles / runs,
-                filter=cause.filter,
             )
         )
     yield from sorted(mends, key=lambda mend: (-mend.settles, -mend.tasks, mend.name, mend.reason))
 
 
 class _Cause(NamedTuple):
+    """What can be mended, as `Mend` names it."""
+
     subject: Literal["server", "sandbox", "reference"]
     name: str
     reason: str
@@ -290,11 +289,11 @@ def _cause(fault: AuditedFault) -> _Cause:
 def _trials(table: TaskRuns) -> Iterator[RepeatedTrials]:
     """Of each model that ran a task more than once: the tasks that were run as often as the least often run of them."""
     for model, rows in table.by_model.items():
-        results: dict[str, list[TaskRun]] = defaultdict(list)
+        results: dict[str, list[bool]] = defaultdict(list)
         for row in rows:
-            if table.runs[row].passed is not None:
-                results[table.runs[row].task].append(table.runs[row])
-        counts = {task: (len(those), sum(map(_passed, those))) for task, those in results.items() if len(those) > 1}
+            if (passed := table.runs[row].passed) is not None:
+                results[table.runs[row].task].append(passed)
+        counts = {task: (len(those), sum(those)) for task, those in results.items() if len(those) > 1}
         if not counts:
             continue
         least = min(n for n, _ in counts.values())
@@ -329,20 +328,11 @@ def _partings(run: Run, table: TaskRuns) -> Iterator[Parting]:
                     yield parting
 
 
-def _passed(task_run: TaskRun) -> bool:
-    return bool(task_run.passed)
-
-
-def _has_both(task_run: TaskRun) -> bool:
-    return task_run.passed is not None and task_run.score is not None
-
-
 def _mean(values: Sequence[float]) -> Figure:
     """A mean over tasks, with the interval of drawing them again."""
-    draws, numbers = resampling_of(len(values)), np.array(values)
+    draws, numbers = Resampling(len(values)), np.array(values)
     interval = draws.interval(draws.ratios(numbers, np.ones(len(values))))
-    low, high = interval or (None, None)
-    return Figure(value=float(numbers.mean()), n=len(values), low=low, high=high)
+    return figure_of(float(numbers.mean()), len(values), interval)
 
 
 def _notes(table: TaskRuns, benchmark: AuditedModel, faulty_references: Mapping[str, str] | None) -> Iterator[str]:
@@ -359,7 +349,9 @@ def _notes(table: TaskRuns, benchmark: AuditedModel, faulty_references: Mapping[
         yield f"{counted(scores, 'run')} of tasks have a score and no pass or fail; only the latter is audited."
     best = max((task_run.score for task_run in table.runs if task_run.score is not None), default=0.0)
     odd = sum(
-        task_run.score == (0 if task_run.passed else max(best, 1)) for task_run in table.runs if _has_both(task_run)
+        task_run.score == (0 if task_run.passed else max(best, 1))
+        for task_run in table.runs
+        if task_run.passed is not None
     )
     if odd:
         yield f"{counted(odd, 'run')} passed with a score of 0 or lost with the full score; pass or fail is taken."

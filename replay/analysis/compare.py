@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from replay.analysis.estimates import (
     TaskSums,
@@ -23,6 +23,7 @@ from replay.analysis.task_runs import OUTCOMES, TaskRuns, read_task_runs
 from replay.analysis.task_success import associations, failed_in_tasks, recoveries
 from replay.analysis.taxonomies import TAXONOMIES, taxonomy_of
 from replay.errors import UsageError
+from replay.formats.file_names import FileNames
 from replay.records.comparison import ComparedModel, ModelComparison, ModelStratum, Strata
 from replay.records.rating import RECORDED_SCORES, SUMMED_UP
 from replay.records.summary import Unread, UnreadEffect, UnreadFile
@@ -33,10 +34,6 @@ from replay.runfile.compare_queries import file_paths
 from replay.runfile.run_inputs import unread_files
 from replay.runfile.task_runs import finding_counts, label_names, reference_tool_names
 from replay.suggestions import nearest_names
-
-if TYPE_CHECKING:
-    from replay.formats.file_names import FileNames
-
 
 MAX_PAIRED = 50
 """Models up to which every pair is tested."""

@@ -6,32 +6,41 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from replay.analysis.definitions import definition_changes
 from replay.analysis.estimates import differences_of, sums_by_model
 from replay.analysis.known_failures import FailedCall, failed_calls, folded_name, recurring_failures
 from replay.analysis.measures import sums_of
 from replay.analysis.parting import paired_calls, parting_of
 from replay.analysis.statistics import CONFIDENCE, mcnemar
 from replay.analysis.task_runs import read_task_runs
+from replay.dag.documents import join
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.errors import UsageError
-from replay.records import FAILURES, Outcome, faults_of
+from replay.records import FAILURES, Outcome, Server, Tool, faults_of
 from replay.records.alignment import AlignedModel, Scores
-from replay.records.comparison import Change, MetricChange, RunDiff, SideSummary, ToolChange
+from replay.records.comparison import Change, DefinitionChange, MetricChange, RunDiff, SideSummary, ToolChange
 from replay.records.finding import History, KnownFailure, RecurringFailure, RunChange
 from replay.runfile import Run
 from replay.runfile.alignment_queries import aligned_models
 from replay.runfile.compare_queries import CallOutcome, call_outcomes, model_names
 from replay.runfile.task_runs import trajectory_facts
-from replay.runfile.trajectory_queries import trajectory_places
+from replay.runfile.trajectory_queries import TrajectoryPlace, trajectory_places
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
 Key: TypeAlias = tuple[str, str, str]
 """Model (empty where it does not count), trajectory, position."""
-_TOO_FEW = "There are too few calls for a test of the difference."
+_TOO_FEW: Final = "There are too few calls for a test of the difference."
+_PARTS: Final = {
+    "description": "description",
+    "inputSchema": "input_schema",
+    "outputSchema": "output_schema",
+    "annotations": "annotations",
+}
+"""Of a tool, as the specification calls them, and as our record does."""
+_UNORDERED: Final = frozenset({"required", "enum", "type"})
+"""Keywords whose lists say the same in any order."""
 
 
 class _Side(NamedTuple):
@@ -65,8 +74,8 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
     """
     for run in (first, second):
         run.check_has_verdicts()
-    ids = [_session_of(run) for run in (first, second)] if sessions else [None]
-    apart = None not in ids
+    ends = [_one_session(run) for run in (first, second)] if sessions else []
+    apart = bool(ends) and None not in ends
     alone = apart or len(model_names(first)) == len(model_names(second)) == 1
     sides = [
         _Side(name, dict(_calls(run, with_model=not alone)), _metrics(run))
@@ -74,22 +83,17 @@ def diff_runs(first: Run, second: Run, names: Sequence[str] | None = None, *, se
     ]
     compared = _diff(sides, _pairs(*sides, apart=apart), _tested_calls)
     update: dict[str, object] = {"definitions": tuple(definition_changes(first, second))}
-    if None not in ids:
-        update["parting"] = parting_of(*map(_one_session, (first, second)))
+    if apart:
+        contexts = (TrajectoryContext.load(run, end) for run, end in zip((first, second), ends, strict=True) if end)
+        update["parting"] = parting_of(*contexts)
     return compared.model_copy(update=update)
 
 
-def _session_of(run: Run) -> str | None:
-    """The id of the one trajectory that a run holds, its sub-agents left out; None where it holds several."""
-    names = {facts.name for facts in trajectory_facts(run.connection) if facts.parent is None}
-    return names.pop() if len(names) == 1 else None
-
-
-def _one_session(run: Run) -> TrajectoryContext:
-    """The one trajectory of a run that no other one started."""
+def _one_session(run: Run) -> TrajectoryPlace | None:
+    """The one trajectory that a run holds, its sub-agents left out; None where it holds several."""
     started = {facts.row for facts in trajectory_facts(run.connection) if facts.parent is not None}
-    [place] = [place for place in trajectory_places(run) if place.row not in started]
-    return TrajectoryContext.load(run, place)
+    own = [place for place in trajectory_places(run) if place.row not in started]
+    return own[0] if len(own) == 1 else None
 
 
 def _pairs(first: _Side, second: _Side, *, apart: bool = False) -> list[tuple[Key, Key]]:
@@ -302,6 +306,49 @@ def _percent(side: SideSummary) -> str:
     return f"{100 * side.failed / side.judged:.1f} %" if side.judged else "none judged"
 
 
+def definition_changes(first: Run, second: Run) -> Iterator[DefinitionChange]:
+    """What changed of the tools of servers that both runs know, server by server."""
+    before, after = first.servers(), second.servers()
+    for name in before:
+        if name in after and before[name].error is None and after[name].error is None:
+            yield from _of_server(before[name], after[name])
+
+
+def _of_server(before: Server, after: Server) -> Iterator[DefinitionChange]:
+    if not before.tools or not after.tools:  # a list that nobody asked for is not known to be empty
+        return
+    tools = [{tool.name: tool for tool in server.tools} for server in (before, after)]
+    for tool in dict.fromkeys([*tools[0], *tools[1]]):
+        old, new = tools[0].get(tool), tools[1].get(tool)
+        if old is None or new is None:
+            yield DefinitionChange(server=before.name, tool=tool, change="added" if old is None else "removed")
+        else:
+            yield from _of_tool(before.name, old, new)
+
+
+def _of_tool(server: str, old: Tool, new: Tool) -> Iterator[DefinitionChange]:
+    for name, attribute in _PARTS.items():
+        for pointer, before, after in _differences(getattr(old, attribute), getattr(new, attribute), f"/{name}"):
+            yield DefinitionChange(
+                server=server, tool=new.name, change="changed", pointer=pointer, before=before, after=after
+            )
+
+
+def _differences(before: Any, after: Any, pointer: str) -> Iterator[tuple[str, Any, Any]]:
+    """The innermost places at which two values differ, with what stands there."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys([*before, *after]):
+            yield from _differences(before.get(key), after.get(key), join(pointer, key))
+    elif _compared(before, pointer) != _compared(after, pointer):
+        yield pointer, before, after
+
+
+def _compared(value: Any, pointer: str) -> Any:
+    if isinstance(value, list) and pointer.rpartition("/")[2] in _UNORDERED:
+        return sorted(value, key=str)
+    return value
+
+
 @dataclass(frozen=True)
 class GatheredRuns:
     """Several runs, the oldest first, and their failed calls: gathered once, since that reads every trajectory."""
@@ -357,22 +404,18 @@ def _names(names: Sequence[str]) -> list[str]:
 
 
 def _run_change(first: Run, first_name: str, second: Run, second_name: str) -> RunChange:
-    change = RunChange(
-        before=first_name,
-        after=second_name,
-        common=0,
-        worse=0,
-        better=0,
-        definitions=tuple(definition_changes(first, second)),
-    )
     try:
         comparison = diff_runs(first, second)
     except UsageError as why:
-        return change.model_copy(update={"note": str(why)})
-    return change.model_copy(
-        update={
-            "common": comparison.common,
-            "worse": len(comparison.worse),
-            "better": len(comparison.better),
-        }
+        definitions = tuple(definition_changes(first, second))
+        return RunChange(
+            before=first_name, after=second_name, common=0, worse=0, better=0, definitions=definitions, note=str(why)
+        )
+    return RunChange(
+        before=first_name,
+        after=second_name,
+        common=comparison.common,
+        worse=len(comparison.worse),
+        better=len(comparison.better),
+        definitions=comparison.definitions,
     )

@@ -13,12 +13,13 @@ import numpy as np
 from replay.analysis.measures import AVERAGED, AVERAGED_IN_STRATA, MEASURES, RATIOS
 from replay.analysis.statistics import (
     CONFIDENCE,
-    Interval,
+    TIMES,
     Numbers,
     PairedTest,
+    Resampling,
+    figure_of,
     holm,
     paired_tests,
-    resampling_of,
     task_values,
     wilson,
 )
@@ -87,26 +88,26 @@ def figures_of(sums: TaskSums, *, in_stratum: bool = False, judge: JudgeScores |
     counts = (sums.wholes > 0).sum(axis=0).tolist()
     figures: dict[str, Figure] = {}
     means = [column for column, name in enumerate(RATIOS) if wholes[column] and MEASURES[name].kind == "mean"]
-    resampling = resampling_of(len(sums.tasks))
+    resampling = Resampling(len(sums.tasks))
     drawn = resampling.ratios(sums.parts[:, means], sums.wholes[:, means])
     draws = {RATIOS[column]: drawn[:, number] for number, column in enumerate(means)}
     intervals = dict(zip(means, resampling.intervals(drawn), strict=True))
     for column, (name, part, whole) in enumerate(zip(RATIOS, parts, wholes, strict=True)):
         if column in intervals:
-            figure = _figure(part / whole, counts[column], intervals[column])
+            figure = figure_of(part / whole, counts[column], intervals[column])
             figures[name] = figure.model_copy(update={"deviation": _deviation(_values(sums, name))})
         elif whole:
-            figures[name] = _figure(part / whole, round(whole), wilson(part, whole))
+            figures[name] = figure_of(part / whole, round(whole), wilson(part, whole))
     given = (("completion", judge.completion_rate), ("grounding", judge.information_grounding_rate)) if judge else ()
     for name, value in given:
         if value is not None and (name not in figures or abs(figures[name].value - value) > 1e-9):
             figures[name] = Figure(value=value, n=len(sums.tasks))
-            draws[name] = np.full(resampling.times, value)
+            draws[name] = np.full(TIMES, value)
     if "recall" in figures:
         averaged = [name for name in (AVERAGED_IN_STRATA if in_stratum else AVERAGED) if name in figures]
         value = sum(figures[name].value for name in averaged) / len(averaged)
         interval = resampling.interval(np.mean([draws[name] for name in averaged], axis=0))
-        figures["average"] = _figure(value, figures["recall"].n, interval)
+        figures["average"] = figure_of(value, figures["recall"].n, interval)
     return {name: figures[name] for name in MEASURES if name in figures}
 
 
@@ -130,11 +131,6 @@ def correlation_of(sums: TaskSums) -> float | None:
     if both.shape[1] < 2 or not both.std(axis=1).all():
         return None
     return correlation(*both.tolist())
-
-
-def _figure(value: float, n: int, interval: Interval | None) -> Figure:
-    low, high = interval or (None, None)
-    return Figure(value=value, n=n, low=low, high=high)
 
 
 def spread_of(each: Sequence[TaskSums]) -> dict[str, Spread] | None:

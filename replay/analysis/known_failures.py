@@ -137,17 +137,16 @@ def failed_calls(run: Run, files: Sequence[int] | None = None) -> Iterator[Faile
 @dataclass
 class _Tally:
     counts: list[int]
+    """By run."""
+    last: FailedCall
+    """The first of the last run."""
     models: dict[str, None] = field(default_factory=dict)
-    runs: list[int] = field(default_factory=list)
-    last: FailedCall | None = None
 
     def add(self, number: int, call: FailedCall) -> None:
-        if self.last is None or self.runs[-1:] != [number]:
+        if not self.counts[number]:
             self.last = call
         self.counts[number] += 1
         self.models[call.ref.model] = None
-        if self.runs[-1:] != [number]:
-            self.runs.append(number)
 
 
 def failures_of(
@@ -169,7 +168,7 @@ def recurring_failures(
     tallies: dict[str, _Tally] = {}
     for number, (_, calls) in enumerate(runs):
         for call in calls:
-            tallies.setdefault(call.fingerprint, _Tally([0] * len(runs))).add(number, call)
+            tallies.setdefault(call.fingerprint, _Tally([0] * len(runs), call)).add(number, call)
     found = [_recurring(mark, tally, [name for name, _ in runs], known) for mark, tally in tallies.items()]
     return tuple(sorted(found, key=_order))
 
@@ -181,7 +180,7 @@ def _order(failure: RecurringFailure) -> tuple[int, int, int, str]:
 
 
 def _recurring(mark: str, tally: _Tally, names: Sequence[str], known: Mapping[str, KnownFailure]) -> RecurringFailure:
-    assert tally.last is not None
+    runs = [name for name, count in zip(names, tally.counts, strict=True) if count]
     row, finding = tally.last.row, tally.last.finding
     return RecurringFailure(
         fingerprint=mark,
@@ -192,8 +191,8 @@ def _recurring(mark: str, tally: _Tally, names: Sequence[str], known: Mapping[st
         sentence=finding.sentence if finding else row.message,
         counts=tuple(tally.counts),
         models=tuple(tally.models),
-        first_seen=names[tally.runs[0]],
-        last_seen=names[tally.runs[-1]],
+        first_seen=runs[0],
+        last_seen=runs[-1],
         example=tally.last.ref,
         address=tally.last.address,
         known=known.get(mark),
@@ -221,13 +220,9 @@ def find_known_file(run: Path, directory: Path | None = None) -> Path | None:
         directory: where to look from; by default the working directory.
     """
     here = (directory or Path.cwd()).absolute()
-    places = [run.absolute().parent, here]
-    if not (here / ".git").exists():
-        for parent in here.parents:
-            if (parent / ".git").exists():
-                places += [*here.parents[: here.parents.index(parent)], parent]
-                break
-    return next((place / NAME for place in places if (place / NAME).is_file()), None)
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    above = (folder for folder in (here, *here.parents) if folder.is_relative_to(root))
+    return next((place / NAME for place in (run.absolute().parent, *above) if (place / NAME).is_file()), None)
 
 
 def read_known_file(path: Path | None) -> KnownFailures:

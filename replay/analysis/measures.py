@@ -7,7 +7,6 @@ several. What the alignment metrics are stands with their records.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,45 +37,39 @@ def _shares() -> Iterator[_Definition]:
     judged = tuple(outcome for outcome in Outcome if outcome is not Outcome.INCONCLUSIVE)
 
     def share(
-        id_: str, label: str, about: str, part: Iterable[Outcome], whole: Iterable[Outcome], *, low: bool
+        id_: str, label: str, about: str, part: Callable[[TaskRuns], Any], whole: Iterable[Outcome], *, low: bool
     ) -> _Definition:
         measure = Measure(id=id_, label=label, kind="share", about=about, lower_is_better=low)
-        return _Definition(measure, lambda runs: (runs.calls_with(part), runs.calls_with(whole)), of_calls=True)
+        return _Definition(measure, lambda runs: (part(runs), runs.calls_with(whole)), of_calls=True)
+
+    def judged_as(*outcomes: Outcome) -> Callable[[TaskRuns], Any]:
+        return lambda runs: runs.calls_with(outcomes)
+
+    def failed_by(fault: Fault) -> Callable[[TaskRuns], Any]:
+        return lambda runs: runs.fault_counts(fault)
 
     about = "Share of judged calls that were right as calls: success or not found."
-    yield share("well_formed", "well formed", about, WELL_FORMED, judged, low=False)
+    yield share("well_formed", "well formed", about, judged_as(*WELL_FORMED), judged, low=False)
     for outcome in judged:
         about = f"Share of judged calls with the outcome {outcome.label}."
-        yield share(str(outcome), outcome.label, about, (outcome,), judged, low=outcome is not Outcome.SUCCESS)
+        yield share(str(outcome), outcome.label, about, judged_as(outcome), judged, low=outcome is not Outcome.SUCCESS)
     named = tuple(outcome for outcome in judged if outcome not in (Outcome.ILLEGAL_FORMAT, Outcome.UNKNOWN_TOOL))
     about = "MCP-Bench's valid tool names: share of judged calls that are legal and of a tool that exists."
-    yield share("valid_tool_names", "valid names", about, named, judged, low=False)
+    yield share("valid_tool_names", "valid names", about, judged_as(*named), judged, low=False)
     accepted = tuple(outcome for outcome in named if outcome is not Outcome.INVALID_ARGUMENTS)
     about = "MCP-Bench's schema compliance: share of these whose arguments were accepted. Its third rate is success."
-    yield share("schema_compliance", "schema kept", about, accepted, named, low=False)
+    yield share("schema_compliance", "schema kept", about, judged_as(*accepted), named, low=False)
     about = "Share of all calls that count in no outcome."
-    yield share("inconclusive", "inconclusive", about, (Outcome.INCONCLUSIVE,), Outcome, low=True)
+    yield share("inconclusive", "inconclusive", about, judged_as(Outcome.INCONCLUSIVE), Outcome, low=True)
     for fault, measure_id in FAULT_MEASURES.items():
         of = (
             "whose failure nobody is known to be at fault for"
             if fault is Fault.UNKNOWN
             else f"that failed by the {fault}'s fault"
         )
-        by_fault = Measure(
-            id=measure_id,
-            label=f"fault: {fault}",
-            kind="share",
-            about=f"Share of all calls {of}.",
-            lower_is_better=True,
-        )
-        yield _Definition(by_fault, partial(_fault_sums, fault), of_calls=True)
+        yield share(measure_id, f"fault: {fault}", f"Share of all calls {of}.", failed_by(fault), Outcome, low=True)
     about = "Share of all calls whose verdict rests on nothing but the absence of an error, or of an error's cause."
-    unfounded = Measure(id=UNFOUNDED_MEASURE, label="rests on nothing", kind="share", about=about, lower_is_better=True)
-    yield _Definition(unfounded, lambda runs: (runs.unfounded_counts, runs.calls_with(Outcome)), of_calls=True)
-
-
-def _fault_sums(fault: Fault, runs: TaskRuns) -> Sums:
-    return runs.fault_counts(fault), runs.calls_with(Outcome)
+    yield share(UNFOUNDED_MEASURE, "rests on nothing", about, lambda runs: runs.unfounded_counts, Outcome, low=True)
 
 
 def _aligned(name: str) -> Callable[[TaskRuns], Sums]:
@@ -104,13 +97,13 @@ def _known(value: Callable[[TaskRun], float | None]) -> Callable[[TaskRuns], Sum
     return sums
 
 
-def _recorded(name: str, run: TaskRun) -> float | None:
-    return run.recorded_scores.get(name)
-
-
 def _gap(run: TaskRun) -> float | None:
     trajectory, completion = map(run.recorded_scores.get, GAP)
     return None if trajectory is None or completion is None else trajectory - completion
+
+
+def _recorded(name: str) -> Callable[[TaskRun], float | None]:
+    return lambda run: run.recorded_scores.get(name)
 
 
 def _of_judge(name: str) -> Callable[[TaskRun], float | None]:
@@ -118,21 +111,19 @@ def _of_judge(name: str) -> Callable[[TaskRun], float | None]:
 
 
 def _definitions() -> Iterator[_Definition]:
-    def of_task(measure: Measure, sums: Callable[[TaskRuns], Sums]) -> _Definition:
+    def mean(id_: str, label: str, about: str, sums: Callable[[TaskRuns], Sums], *, low: bool = False) -> _Definition:
+        measure = Measure(id=id_, label=label, kind="mean", about=about, lower_is_better=low)
         return _Definition(measure, sums, of_calls=False)
 
     yield from _shares()
     about = "Share of task runs that passed, of those of which the recording says it."
     passed = Measure(id="task_success", label="tasks passed", kind="share", about=about)
-    yield of_task(passed, _known(lambda run: run.passed))
-    about = "Mean reward or score, as the recording gives it."
-    yield of_task(Measure(id="score", label="score", kind="mean", about=about), _known(lambda run: run.score))
+    yield _Definition(passed, _known(lambda run: run.passed), of_calls=False)
+    yield mean("score", "score", "Mean reward or score, as the recording gives it.", _known(lambda run: run.score))
     for name, score in RECORDED_SCORES.items():
-        recorded = Measure(id=name, label=score.label, kind="mean", about=score.about)
-        yield of_task(recorded, _known(partial(_recorded, name)))
+        yield mean(name, score.label, score.about, _known(_recorded(name)))
     about = "MCPEval's gap: how far a task run's score of the trajectory lies above that of the completion."
-    gap = Measure(id="mcpeval_gap", label="MCPEval gap", kind="mean", about=about, lower_is_better=True)
-    yield of_task(gap, _known(_gap))
+    yield mean("mcpeval_gap", "MCPEval gap", about, _known(_gap), low=True)
     about = (
         "Share of failed calls after which a later call did what they were to do, or what took a value from "
         "them succeeded."
@@ -141,31 +132,24 @@ def _definitions() -> Iterator[_Definition]:
     yield _Definition(recovery, lambda runs: (runs.recovered_counts, runs.calls_with(FAILURES)), of_calls=True)
     for name in (*COLUMNS, *TRAJECTORY_MATCH):
         about = f"{METRICS[name].about}, aligned with the reference; as `replay align` has it."
-        yield of_task(Measure(id=name, label=METRICS[name].label, kind="mean", about=about), _aligned(name))
+        yield mean(name, METRICS[name].label, about, _aligned(name))
     for name, words in (("completion", "Task completion"), ("grounding", "Information grounding")):
-        judged = Measure(id=name, label=name, kind="mean", about=f"{words}, as a judge file gives it.")
-        yield of_task(judged, _known(_of_judge(name)))
+        yield mean(name, name, f"{words}, as a judge file gives it.", _known(_of_judge(name)))
     about = (
         "Mean of the six alignment columns and grounding, as in the paper's overall table; in strata of "
         "completion too, as in its tables by task type. What is not known is left out."
     )
-    average = Measure(id="average", label="average", kind="mean", about=about)
-    yield of_task(average, lambda runs: (0.0, 0.0))
-    tokens: dict[str, Callable[[TaskRun], float | None]] = {
-        "tokens": lambda run: run.tokens,
-        "tokens_in": lambda run: run.input_tokens,
-        "tokens_out": lambda run: run.output_tokens,
-    }
-    for (name, value), words in zip(tokens.items(), ("read and written", "read", "written"), strict=True):
-        label, about = name.replace("_", " "), f"Tokens {words}, a task run."
-        yield of_task(Measure(id=name, label=label, kind="mean", about=about, lower_is_better=True), _known(value))
+    yield mean("average", "average", about, lambda runs: (0.0, 0.0))
+    about = "Tokens {}, a task run."
+    yield mean("tokens", "tokens", about.format("read and written"), _known(lambda run: run.tokens), low=True)
+    yield mean("tokens_in", "tokens in", about.format("read"), _known(lambda run: run.input_tokens), low=True)
+    yield mean("tokens_out", "tokens out", about.format("written"), _known(lambda run: run.output_tokens), low=True)
     about = "Seconds from the beginning to the end of the last call, a task run, as far as the recording has times."
-    seconds = Measure(id="seconds", label="seconds", kind="mean", about=about, lower_is_better=True)
-    yield of_task(seconds, _known(lambda run: run.seconds))
-    calls = Measure(
-        id="calls_a_task", label="calls a task", kind="mean", about="Calls, a task run.", lower_is_better=True
+    yield mean("seconds", "seconds", about, _known(lambda run: run.seconds), low=True)
+    calls = mean(
+        "calls_a_task", "calls a task", "Calls, a task run.", lambda runs: (runs.calls_with(Outcome), 1.0), low=True
     )
-    yield _Definition(calls, lambda runs: (runs.calls_with(Outcome), 1.0), of_calls=True)
+    yield calls._replace(of_calls=True)
 
 
 _DEFINITIONS: Final = {definition.measure.id: definition for definition in _definitions()}

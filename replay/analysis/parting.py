@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final, TypeAlias
 
-from replay.alignment.matching import Block, Side, by_name, match
+import numpy as np
+
+from replay.alignment.matching import Block, Side, by_tool, match
 from replay.alignment.tasks import SignedCall
 from replay.analysis.known_failures import folded_name
 from replay.diagnosis.phrasing import listed, quoted
@@ -34,11 +36,10 @@ def paired_calls(first: Sequence[Deed], second: Sequence[Deed]) -> list[tuple[in
     head = _same_at_start(first, second)
     tail = _same_at_start(first[head:][::-1], second[head:][::-1])
     middle = [_signed(side, range(head, len(side) - tail)) for side in (first, second)]
-    others = by_name(middle[1])
     pairs = [(number, number) for number in range(head)]
     pairs += [(len(first) - number, len(second) - number) for number in range(1, tail + 1)]
-    for name, calls in by_name(middle[0]).items():
-        pairs += _of_one_tool(calls, others.get(name, []))
+    for _, calls, others in by_tool(*middle):
+        pairs += _of_one_tool(calls, others)
     return sorted(pairs)
 
 
@@ -51,9 +52,7 @@ def _signed(calls: Sequence[Deed], numbers: range) -> list[SignedCall]:
 
 
 def _of_one_tool(first: Sequence[SignedCall], second: Sequence[SignedCall]) -> list[tuple[int, int]]:
-    import numpy as np
-
-    if not first or not second or len(first) * len(second) > _MAX_CELLS:
+    if len(first) * len(second) > _MAX_CELLS:
         return [(call.index, other.index) for call, other in zip(first, second, strict=False)]
     words = [[frozenset(re.findall(r"\w+", call.signature)) for call in calls] for calls in (first, second)]
     alike = [[2 * len(own & other) / (len(own) + len(other) or 1) for other in words[1]] for own in words[0]]

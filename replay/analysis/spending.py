@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from replay.diagnosis.bearing import recorded_fault
-from replay.records import Outcome, Step
-from replay.records.files import CallRow
+from replay.records import Outcome
 from replay.records.summary import Spending
 from replay.runfile import Run, call_rows
 from replay.runfile.compare_queries import file_paths
@@ -68,8 +67,11 @@ def spending_of(run: Run, files: Sequence[int] | None = None) -> tuple[Spending,
         faulted = False
         for step in record.steps:
             own = [rows[call.position] for call in step.calls if call.position in rows]
-            for owner, row, seconds in _timed(step, rows, owners):
-                sums[owner].add_call(seconds, failed=row.outcome is not Outcome.SUCCESS)
+            for call in step.calls:
+                row = rows.get(call.position)
+                if row is not None and call.seconds is not None:
+                    for owner in (*owners, ("tool", row.tool or "(no name)")):
+                        sums[owner].add_call(call.seconds, failed=row.outcome is not Outcome.SUCCESS)
             if step.usage is not None and own:
                 tokens = (step.usage.input_tokens or 0) + (step.usage.output_tokens or 0)
                 failed = all(row.outcome is not Outcome.SUCCESS for row in own)
@@ -81,14 +83,3 @@ def spending_of(run: Run, files: Sequence[int] | None = None) -> tuple[Spending,
         sums.items(), key=lambda item: (_ORDER.index(item[0][0]), -item[1].seconds, -item[1].tokens, item[0])
     )
     return tuple(Spending.model_validate({"by": by, "name": name, **vars(taken)}) for (by, name), taken in ranked)
-
-
-def _timed(
-    step: Step, rows: dict[str, CallRow], owners: Sequence[tuple[str, str]]
-) -> Iterator[tuple[tuple[str, str], CallRow, float]]:
-    """The calls of a step whose time is known, for everything that they count in."""
-    for call in step.calls:
-        row = rows.get(call.position)
-        if row is not None and call.seconds is not None:
-            for owner in (*owners, ("tool", row.tool or "(no name)")):
-                yield owner, row, call.seconds

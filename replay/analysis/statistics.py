@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.errors import MissingExtraError, install_command
+from replay.records.comparison import Figure
 
 CONFIDENCE: Final = 0.95
 QUANTILE: Final = 1.959963984540054
@@ -44,38 +46,33 @@ def wilson(part: float, whole: float) -> Interval | None:
     return Interval(low, 1.0 if part >= whole else min(1.0, centre + reach))
 
 
+def figure_of(value: float, n: int, interval: Interval | None) -> Figure:
+    """A measure's value, of so many trials or tasks, with its interval where there is one."""
+    low, high = interval or (None, None)
+    return Figure(value=value, n=n, low=low, high=high)
+
+
 Numbers: TypeAlias = NDArray[np.float64]
 TIMES: Final = 1000
 SEED: Final = 20251117
-_MAX_AT_ONCE: Final = 2_000_000
-"""Numbers of draws that are held as floats: 16 MB."""
 
 
+@lru_cache(maxsize=16)
+def _draws(tasks: int) -> Numbers:
+    """How often each task is drawn: a row a draw, `TIMES` of them."""
+    counts = np.random.default_rng(SEED).multinomial(tasks, np.full(tasks, 1 / tasks), size=TIMES)
+    return counts.astype(np.float64)
+
+
+@dataclass(frozen=True)
 class Resampling:
     """The same tasks drawn again and again, with replacement; for one number of tasks always the same draws.
 
     Args:
         tasks: how many there are.
-        times: how often they are drawn.
     """
 
-    def __init__(self, tasks: int, times: int = TIMES) -> None:
-        self.tasks, self.times = tasks, times
-
-    @cached_property
-    def _counts(self) -> NDArray[np.uint8 | np.uint16]:
-        """How often each task was drawn: a row a draw."""
-        generator = np.random.default_rng(SEED)
-        shares = np.full(self.tasks, 1 / self.tasks)
-        counts = np.empty((self.times, self.tasks), np.uint8 if self.tasks < 256 else np.uint16)
-        for rows in self._blocks():
-            counts[rows] = generator.multinomial(self.tasks, shares, size=len(counts[rows]))
-        return counts
-
-    def _blocks(self) -> Iterator[slice]:
-        """Draws of which so many numbers are held at once."""
-        size = max(1, _MAX_AT_ONCE // self.tasks)
-        yield from (slice(start, start + size) for start in range(0, self.times, size))
+    tasks: int
 
     def sums(self, values: Numbers) -> Numbers:
         """The sum over the tasks of each draw: a row a draw.
@@ -83,7 +80,7 @@ class Resampling:
         Args:
             values: a row a task, a column a figure; or one figure.
         """
-        return np.concatenate([self._counts[rows].astype(np.float64) @ values for rows in self._blocks()])
+        return _draws(self.tasks) @ values
 
     def ratios(self, parts: Numbers, wholes: Numbers) -> Numbers:
         """The ratio of each draw; NaN where its wholes sum to nothing.
@@ -102,18 +99,8 @@ class Resampling:
 
     def intervals(self, values: Numbers) -> list[Interval | None]:
         """Those of several figures: a row a draw, a column a figure; NaN counts as no value."""
-        found: list[Interval | None] = [None] * values.shape[1]
-        if self.tasks < 2:
-            return found
-        absent = np.isnan(values)
-        whole = np.flatnonzero(~absent.any(axis=0))
-        if whole.size:
-            for column, low, high in zip(whole, *_middle(values[:, whole]).tolist(), strict=True):
-                found[column] = Interval(low, high)
-        for column in np.flatnonzero(absent.any(axis=0) & ~absent.all(axis=0)):
-            low, high = _middle(values[~absent[:, column], column]).tolist()
-            found[column] = Interval(low, high)
-        return found
+        known = (column[~np.isnan(column)] for column in values.T)
+        return [Interval(*_middle(own).tolist()) if own.size and self.tasks > 1 else None for own in known]
 
 
 def _middle(values: Numbers) -> Numbers:
@@ -165,7 +152,7 @@ def paired_tests(differences: Numbers) -> list[PairedTest]:
     if tasks < 2:
         return [PairedTest(tasks, float(column.sum()), None, 1.0) for column in differences.T]
     means = differences.mean(axis=0)
-    draws = resampling_of(tasks).sums(differences) / tasks
+    draws = Resampling(tasks).sums(differences) / tasks
     lows, highs = _middle(draws)
     p_values = _exact(differences) if tasks <= MAX_EXACT else _t_test(differences)
     rows = zip(means.tolist(), lows.tolist(), highs.tolist(), p_values.tolist(), strict=True)
@@ -180,12 +167,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
         greatest = max(greatest, min(1.0, p_values[place] * (len(p_values) - rank)))
         corrected[place] = greatest
     return corrected
-
-
-@lru_cache(maxsize=16)
-def resampling_of(tasks: int) -> Resampling:
-    """The draws for a number of tasks; the last few are kept."""
-    return Resampling(tasks)
 
 
 def _exact(differences: Numbers) -> Numbers:

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from replay.analysis.statistics import CONFIDENCE, OddsRatio, holm, odds_ratio, wilson
+from replay.analysis.statistics import CONFIDENCE, OddsRatio, figure_of, holm, odds_ratio, wilson
 from replay.analysis.task_runs import OUTCOMES, TaskRuns
 from replay.records import FAILURES, Outcome, qualified_name
-from replay.records.comparison import Association, FailedInTasks, Figure, Recovery
+from replay.records.comparison import Association, FailedInTasks, Recovery
 from replay.runfile import Run
 from replay.runfile.task_runs import findings_by_trajectory, recovery_by_finding
 
@@ -132,9 +132,7 @@ def recoveries(run: Run, table: TaskRuns, models: Sequence[str], files: Sequence
 
 
 def _recovery(subject: Literal["model", "tool", "finding"], name: str, failed: int, recovered: int) -> Recovery:
-    interval = wilson(recovered, failed)
-    low, high = interval or (None, None)
-    share = Figure(value=recovered / failed, n=failed, low=low, high=high) if failed else None
+    share = figure_of(recovered / failed, failed, wilson(recovered, failed)) if failed else None
     return Recovery(
         subject=subject, name=name, failed=failed, recovered=recovered, open=failed - recovered, share=share
     )

@@ -29,9 +29,10 @@ from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, not
 from replay.errors import FormatError, InputError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from replay.alignment import Alignment, AlignmentSettings, Reference, Results
+    from replay.alignment.aligner import Alignment, AlignmentSettings, Results
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
+    from replay.alignment.tasks import Reference
     from replay.records import Certainty
     from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.summary import Unread, UnreadFile
@@ -120,7 +121,7 @@ def align(
     call is compared with the reference's calls of the same tool in the same task; the best assignment counts. Prints
     the classes of the calls, the share of tasks that match the reference as a whole, and last a leaderboard.
     """
-    from replay.alignment import AlignmentSettings
+    from replay.alignment.aligner import AlignmentSettings
     from replay.replayer.worker_processes import workers_at
 
     if as_json and as_csv:
@@ -153,7 +154,7 @@ def keep_alignment(
     Raises:
         InputError: no file has a task in common with the reference.
     """
-    from replay.alignment import AlignmentSettings
+    from replay.alignment.aligner import AlignmentSettings
     from replay.alignment.output import RunStore
 
     inputs = InputFiles(tuple(files), names)
@@ -186,8 +187,7 @@ def _align(
     do_all: DoAll | None = None,
 ) -> _Aligned:
     """Align files with a reference, in this process or on the workers of `do_all`, and keep that in the run."""
-    from replay.alignment import align_model, signatures_to_embed
-    from replay.alignment.aligner import group_by_model
+    from replay.alignment.aligner import align_model, group_by_model, signatures_to_embed
     from replay.alignment.embedding_cache import Embedder, default_path
 
     encoder = None
@@ -225,7 +225,7 @@ def _certainties(run: RunStore | None, paths: Sequence[str]) -> Mapping[Certaint
 
 def _reference(path: Path, run: RunStore | None) -> Reference:
     """The reference file, read; what is odd about it is said."""
-    from replay.alignment import read_reference
+    from replay.alignment.tasks import read_reference
     from replay.formats import open_file
     from replay.formats.file_names import FileNames
 
@@ -246,8 +246,8 @@ def _run(path: Path) -> RunStore | None:
 
 def _results(inputs: InputFiles, reference: Reference, run: RunStore | None) -> tuple[list[Results], bool]:
     """The files that can be aligned, and whether others have nothing to do with the reference, which is told."""
-    from replay.alignment import Results, pair_ids, sign
-    from replay.alignment.tasks import no_common_id
+    from replay.alignment.aligner import Results
+    from replay.alignment.tasks import no_common_id, pair_ids, sign
 
     results: list[Results] = []
     strangers: list[InputError] = []
@@ -356,8 +356,8 @@ def _tables(done: _Aligned, *, types: bool, swept: bool) -> Iterator[str]:
 
 
 def _explained(done: _Aligned, task: str) -> list[str]:
-    from replay.alignment import pair_ids
     from replay.alignment.tables import explain
+    from replay.alignment.tasks import pair_ids
 
     if task not in done.reference.tasks:
         raise UsageError(f"--explain {task}: the reference {done.reference.path} has no such task")

@@ -30,8 +30,7 @@ from replay.records.rating import PROTOCOLS, Protocol
 if TYPE_CHECKING:
     from replay.chat import Limits, ModelSettings
     from replay.judging.asking import AskingProgress, RatingRequest
-    from replay.judging.prompts import RatedRun
-    from replay.judging.task_runs import TaskKnowledge
+    from replay.judging.prompts import RatedRun, TaskKnowledge
     from replay.runfile import Run
     from replay.safety.redaction import Redactor
 
@@ -98,7 +97,7 @@ def judge(
     """
     from replay.chat import Limits, read_models
     from replay.judging.asking import open_requests
-    from replay.judging.task_runs import runs_in_file, runs_of
+    from replay.judging.prompts import runs_in_file, runs_of
     from replay.runfile import Run
 
     if output is not None:
@@ -139,7 +138,7 @@ def _redactor(fleet_path: Path | None) -> Redactor:
 def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge:
     from replay.formats import open_file
     from replay.formats.task_list import read_tasks
-    from replay.judging.task_runs import TaskKnowledge
+    from replay.judging.prompts import TaskKnowledge
 
     tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
     trajectories = open_file(reference).trajectories() if reference else ()
@@ -217,7 +216,7 @@ def _print(
     as_json: bool,
     output: Path | None,
 ) -> None:
-    from replay.judging.report import rated, report_of, score_file
+    from replay.judging.scores import rated, report_of, score_file
     from replay.reports import document_text
     from replay.reports.judges import judges_text
     from replay.runfile.task_runs import is_rated

@@ -55,14 +55,14 @@ def label(
     through a folder of trajectories of any format, also for answers that their flag or the model's next words
     contradict.
     """
-    from replay.analysis.answer_labels import read_labels, rules_of_labels, survey
+    from replay.analysis.answer_labels import read_labels, survey
     from replay.diagnosis.phrasing import counted
     from replay.errors import UsageError
 
     paths = (*files, *((folder,) if folder is not None else ()))
     if not paths:
         raise UsageError("name files of results, or a folder with --survey DIR")
-    found = survey(paths, rules_of_labels(read_labels(labels_path)))
+    found = survey(paths, [label.rule() for label in read_labels(labels_path)])
     if not found.files:
         raise UsageError("no file of results could be read; a run file is none: name what it was judged from")
     if mean is not None:

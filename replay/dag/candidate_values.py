@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from replay.dag.documents import as_text, is_number, leaf_paths, pointer_of
+from replay.dag.documents import as_text, is_number, leaves
 from replay.records import Call
 
 _MIN_TEXT_LENGTH: Final = 4
@@ -68,8 +67,6 @@ _JOINT: Final = re.compile("[_:.@]")
 _PATH_SEPARATOR: Final = re.compile("[/?&=#]")
 _TOKEN_PARTS: Final = re.compile("[:.@_-]")
 _MIN_UUID_LENGTH: Final = 32
-_MAY_HOLD_ID: Final = re.compile(rf"\D*+\d|.{{{_MIN_UUID_LENGTH}}}")
-"""A word that has a digit, or is as long as a UUID, which may have none."""
 _QUOTED: Final = re.compile(r"'([^'\n]{4,200})'|\"([^\"\n]{4,200})\"")
 _FILE: Final = re.compile(r"[\w.+-]{3,}\.[A-Za-z]\w{0,4}")
 _WHOLE_PATH: Final = re.compile(r"(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)(?:(?! [/.~-])[^\n\"'<>|*?]){1,400}")
@@ -91,51 +88,31 @@ class CandidateValue(NamedTuple):
     """It names a file, a directory or a resource."""
 
 
-class _Mention(NamedTuple):
-    """What a text mentions: a candidate wherever the text stands."""
-
-    value: Any
-    text: str
-    whole: bool
-    path: bool
-
-
 def candidate_values_of(call: Call) -> Iterator[CandidateValue]:
     """Every value in a call's arguments that could have come from elsewhere, each once a place."""
-    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
-        short = not isinstance(value, str) or len(value) <= _MAX_SHORT_TEXT
-        mentions = _known_mentions(value) if short else _find_mentions(value)
-        if mentions:
-            pointer = pointer_of(path)
-            yield from (CandidateValue(pointer, *mention) for mention in mentions)
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+        yield from _candidates_in(value, pointer)
 
 
-def _find_mentions(value: Any) -> tuple[_Mention, ...]:
+def _candidates_in(value: Any, pointer: str) -> Iterator[CandidateValue]:
     """What a string or number mentions, each once."""
-    found: dict[str, _Mention] = {}
-    for mention in _mentions_in(value):
+    found: set[str] = set()
+    for mention in _mentions_in(value, pointer):
         if len(found) == _MAX_CANDIDATES:
-            break
+            return
         text = mention.strip() if isinstance(mention, str) else mention.text
         if text not in found and not is_uninformative(text):
-            found[text] = _Mention(mention, text, False, False) if isinstance(mention, str) else mention
-    return tuple(found.values())
-
-
-_known_mentions: Final = lru_cache(maxsize=4096, typed=True)(_find_mentions)
+            found.add(text)
+            yield CandidateValue(pointer, mention, text, False, False) if isinstance(mention, str) else mention
 
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    return len(text) <= _MAX_PATH_LENGTH and _is_path(text)
+    if len(text) > _MAX_PATH_LENGTH or is_number(text):
+        return False
+    return any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
 
 
-@lru_cache(maxsize=1024)
-def _is_path(text: str) -> bool:
-    return not is_number(text) and any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
-
-
-@lru_cache(maxsize=64)
 def paths_in(text: str) -> tuple[str, ...]:
     """The paths and URLs inside a text."""
     all_urls: list[str] = []
@@ -166,22 +143,22 @@ def ancestors(path: str) -> Iterator[str]:
             yield path
 
 
-def _mentions_in(value: Any) -> Iterator[_Mention | str]:
+def _mentions_in(value: Any, pointer: str) -> Iterator[CandidateValue | str]:
     """The mentions of a value; a part of it that is no path as it is written."""
     if not isinstance(value, str):
-        yield _Mention(value, as_text(value).strip(), whole=True, path=False)
+        yield CandidateValue(pointer, value, as_text(value).strip(), whole=True, path=False)
         return
     text = value.strip()
     if is_path(text):
-        yield _Mention(text, text.rstrip("/") or text, whole=True, path=True)
+        yield CandidateValue(pointer, text, text.rstrip("/") or text, whole=True, path=True)
         yield from (part for part in _parts_of_path(text) if part != text)
         return
-    yield _Mention(text, text, whole=True, path=False)
+    yield CandidateValue(pointer, text, text, whole=True, path=False)
     prose = _is_long(text)
     for path in paths_in(text):
         if prose and not _is_surely_path(path):
             continue
-        yield _Mention(path, path.strip().rstrip("/") or path.strip(), whole=False, path=True)
+        yield CandidateValue(pointer, path, path.strip().rstrip("/") or path.strip(), whole=False, path=True)
         yield from _parts_of_path(path)
     yield from (part for part in _parts_of_text(text) if part != text)
 
@@ -202,11 +179,8 @@ def _parts_of_text(text: str) -> Iterator[str]:
         quoted = (match[1] or match[2]).strip()
         if not long or " " in quoted or _FILE.fullmatch(quoted):
             yield quoted
-    distinct = dict.fromkeys(text.split())
-    may_count = filter(_MAY_HOLD_ID.match, distinct) if long else distinct
-    words = " ".join([word for word in may_count if not word.isalpha() or not _is_word(word)])
-    for token in dict.fromkeys(_TOKEN.findall(words)):  # none goes across a space
-        if token.isalpha() and _is_word(token):
+    for token in dict.fromkeys(_TOKEN.findall(text)):
+        if _is_word(token):
             continue
         if not long and _is_informative_token(token):
             yield token
@@ -268,7 +242,6 @@ def is_plain_word(value: str) -> bool:
     return value.isalpha() and (value.islower() or value.isupper())
 
 
-@lru_cache(maxsize=4096)
 def is_id(value: str) -> bool:
     """Letters with digits, joined words, an address: what no one writes by chance."""
     if is_number(value):
@@ -281,7 +254,6 @@ def is_id(value: str) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
 def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
     if len(value) < _MIN_RANDOM_LENGTH:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from replay.dag.candidate_values import ancestors, is_path
-from replay.dag.documents import leaf_paths, name_at
+from replay.dag.documents import leaves, name_at
 from replay.dag.history import is_maker, makes_part, outputs_of, words_of_tool
 from replay.records import Call, DataEdge, Outcome, Trajectory, texts_of
 
@@ -130,15 +130,15 @@ def _answer_texts(call: Call) -> list[str]:
 
 def _named_values(call: Call) -> Iterator[tuple[str, str]]:
     """The names of parameters with the texts that they hold."""
-    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
-        if isinstance(value, str) and value.strip() and (name := name_at(path)):
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
+        if isinstance(value, str) and value.strip() and (name := name_at(pointer)):
             yield name, value.strip()
 
 
 def _named_things(call: Call, outputs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The paths and made names in a call's arguments."""
-    leaves = leaf_paths(call.arguments or {}, enter_texts=False)
-    values = (value.strip() for _, value in leaves if isinstance(value, str))
+    given = leaves(call.arguments or {}, enter_texts=False)
+    values = (value.strip() for _, value in given if isinstance(value, str))
     made = [value for _, value in outputs]
     return tuple(dict.fromkeys([*(value.rstrip("/") for value in values if is_path(value) or len(value) < 100), *made]))
 

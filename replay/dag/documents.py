@@ -10,15 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Final
 
-from replay.json_values import parse_json, unbounded_json
+from replay.json_values import parse_json
 from replay.records import Answer, RpcError, TextAnswer, ToolResult, TransportFault, blocks_of
 
-Path = tuple[Any, str | int] | None
-"""Where something stands: the path of its container and the key in it; None at the root."""
-_CONTAINERS: Final = (dict, list)
 _JSON_STARTS: Final = frozenset("{[ \t\r\n")
 _MAX_DEPTH: Final = 64
 _MAX_NESTED_DOCUMENTS: Final = 3
@@ -35,17 +32,12 @@ _MARKER: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _MARKER_WORD: Final = re.compile("too long|truncat|only the first |character|cut |more |output omitted", re.IGNORECASE)
-"""One of them is in every marker."""
-_MAX_BEFORE_WORD: Final = 120
-_OPENING_MARKS: Final = frozenset(".…([<*-")
-"""What a marker may begin with before that, besides blanks."""
+"""One of them is in every marker: few texts have one, and to look for a marker itself takes milliseconds."""
 _ELLIPSIS: Final = re.compile(r"\s*+(?:\.{3}|…)\s*\Z")
 _BLOCK_START: Final = re.compile(r'\s*+\[?+\s*+\{\s*+"type"\s*+:\s*+"text"\s*+,\s*+"text"\s*+:\s*+"')
 _MAX_MARKER_LENGTH: Final = 900
 """A marker stands at the very end."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_ASCII_MARKS: Final = bytes(32 if code < 128 and not chr(code).isalnum() else code for code in range(256))
-"""Makes spaces of what ends a word, far quicker than a regular expression finds the words."""
 _SEPARATOR: Final = "\n\x00\n"
 _BLOCK_METADATA: Final = frozenset({"type", "mimeType", "data", "annotations", "_meta"})
 """Members of a content block that name its kind or carry bytes, not something to pass on."""
@@ -75,16 +67,12 @@ def _without_bytes(block: dict[str, Any]) -> dict[str, Any]:
 
 
 class Document:
-    """Strings and numbers with their pointers, to look values up in.
-
-    A pointer is made when one is asked for, which few documents of a trajectory are.
-    """
+    """Strings and numbers with their pointers, to look values up in."""
 
     def __init__(self, tree: Any, *, enter_texts: bool = True) -> None:
-        self._found: dict[str, str | None] = {}
         self._starts: dict[str, int] = {}
-        found = list(leaf_paths(tree, enter_texts=enter_texts))
-        self._paths = [path for path, _ in found]
+        found = list(leaves(tree, enter_texts=enter_texts))
+        self._pointers = [pointer for pointer, _ in found]
         self._texts = [value.strip() if isinstance(value, str) else as_text(value) for _, value in found]
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
@@ -93,36 +81,30 @@ class Document:
         return words_in(self.text)
 
     @cached_property
-    def _first_places(self) -> dict[str, int]:
-        """The number of the first string or number that is a text."""
-        places: dict[str, int] = {}
-        for number, text in enumerate(self._texts):
-            places.setdefault(text, number)
-        return places
+    def _scalars(self) -> dict[str, str]:
+        """By text: the pointer of the first string or number that is that text."""
+        return dict(zip(reversed(self._texts), reversed(self._pointers), strict=True))
 
     def is_scalar(self, value: str) -> bool:
         """Whether a string or number in it is this value and nothing else."""
-        return value in self._first_places
+        return value in self._scalars
 
     def scalar(self, value: str) -> str | None:
         """Pointer of the first string or number that is this value and nothing else."""
-        number = self._first_places.get(value)
-        return None if number is None else pointer_of(self._paths[number])
+        return self._scalars.get(value)
 
     def mention(self, value: str) -> str | None:
         """Pointer of the first text that holds this value between boundaries."""
         start = self._start(value)
-        return None if start < 0 else self._pointer(start)
+        return None if start < 0 else self._pointers[self.text.count(_SEPARATOR, 0, start) - 1]
 
     def find(self, value: str) -> str | None:
         """Pointer of the scalar that is the value, else of the first text that holds it."""
-        if value not in self._found:
-            pointer = self.scalar(value)
-            self._found[value] = pointer if pointer is not None else self.mention(value)
-        return self._found[value]
+        pointer = self.scalar(value)
+        return pointer if pointer is not None else self.mention(value)
 
     def __contains__(self, value: str) -> bool:
-        return self._start(value) >= 0 or value in self._first_places
+        return self._start(value) >= 0 or value in self._scalars
 
     def _start(self, value: str) -> int:
         """Where the value stands first between boundaries; -1 where it does not."""
@@ -131,18 +113,10 @@ class Document:
             start = self._starts[value] = next(iter(occurrences(self.text, value)), -1) if value in self.text else -1
         return start
 
-    def _pointer(self, start: int) -> str:
-        return pointer_of(self._paths[self.text.count(_SEPARATOR, 0, start) - 1])
-
 
 def words_in(text: str) -> frozenset[str]:
     """The words of a text, which must all stand in a document that holds it."""
-    parted = text.encode("utf-8", "surrogatepass").translate(_ASCII_MARKS).decode("utf-8", "surrogatepass")
-    parts = frozenset(parted.split())
-    if parted.isascii():
-        return parts
-    foreign = [part for part in parts if not part.isascii()]
-    return parts.difference(foreign).union(_WORD.findall(" ".join(foreign)))
+    return frozenset(_WORD.findall(text))
 
 
 def join(base: str, part: str | int) -> str:
@@ -157,82 +131,44 @@ def parts(pointer: str) -> list[str]:
 
 def as_json(text: str) -> Any:
     """The JSON object or array that a text is, else None."""
-    found = _like_json(text)
+    stripped = text.strip() if text[:1] in _JSON_STARTS else ""
+    if stripped[:1] + stripped[-1:] not in {"{}", "[]"}:
+        return None
     try:
-        return None if found is None else parse_json(found)
+        return parse_json(stripped)
     except ValueError:
         return None
 
 
-def _opened(text: str) -> Any:
-    """As `as_json`, for a look alone: the value may be shared, and what lies too deep for any pointer is as it was."""
-    found = _like_json(text)
-    try:
-        return None if found is None else unbounded_json(found)
-    except (ValueError, TypeError):
-        return as_json(text)
-
-
-def _like_json(text: str) -> str | None:
-    """A text that begins and ends as an object or an array does, without the space around it; None for another."""
-    if text[:1] not in _JSON_STARTS:
-        return None
-    stripped = text.strip()
-    return stripped if stripped and stripped[0] + stripped[-1] in {"{}", "[]"} else None
-
-
-@lru_cache(maxsize=4096)
-def _is_like_an_id(key: str) -> bool:  # half a million times in 215 runs, and of few keys
-    return any(map(str.isdigit, key))
-
-
 def leaves(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[str, Any]]:
-    """Every string and number below a value with its pointer, in document order; for the rest see `leaf_paths`."""
-    return ((pointer_of(path), leaf) for path, leaf in leaf_paths(value, enter_texts=enter_texts, id_keys=id_keys))
-
-
-def leaf_paths(value: Any, *, enter_texts: bool = True, id_keys: bool = True) -> Iterator[tuple[Path, Any]]:
-    """As `leaves`, with what a pointer can be made of: few pointers are ever asked for.
+    """Every string and number below a value with its pointer, in document order.
 
     Args:
         value: any JSON value.
         enter_texts: a text that is itself a JSON document is entered.
-        id_keys: keys that look like ids are yielded too; their path is that of their member.
+        id_keys: keys that look like ids are yielded too; their pointer is that of their member.
     """
-    stack: list[tuple[Path, Any, int, int]] = [(None, value, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)]
+    stack: list[tuple[str, Any, int, int]] = [("", value, 0, 0 if enter_texts else _MAX_NESTED_DOCUMENTS)]
     while stack:
-        path, item, depth, documents = stack.pop()
+        pointer, item, depth, documents = stack.pop()
         if isinstance(item, str):
-            inner = _opened(item) if documents < _MAX_NESTED_DOCUMENTS else None
+            inner = as_json(item) if documents < _MAX_NESTED_DOCUMENTS else None
             if inner is None:
-                yield path, item
+                yield pointer, item
             else:
-                stack.append((path, inner, depth + 1, documents + 1))
+                stack.append((pointer, inner, depth + 1, documents + 1))
         elif isinstance(item, int | float) and not isinstance(item, bool):
-            yield path, item
-        elif isinstance(item, _CONTAINERS) and depth < _MAX_DEPTH:
+            yield pointer, item
+        elif isinstance(item, dict | list) and depth < _MAX_DEPTH:
             members = item.items() if isinstance(item, dict) else enumerate(item)
-            stack += [((path, key), member, depth + 1, documents) for key, member in members][::-1]
+            stack += [(join(pointer, key), member, depth + 1, documents) for key, member in members][::-1]
             if id_keys and isinstance(item, dict):
-                yield from (((path, key), key) for key in item if _is_like_an_id(key))
+                yield from ((join(pointer, key), key) for key in item if any(map(str.isdigit, key)))
 
 
-def pointer_of(path: Path) -> str:
-    """The pointer of what `leaf_paths` found."""
-    keys: list[str | int] = []
-    while path is not None:
-        path, key = path
-        keys.append(key)
-    return "".join([join("", key) for key in reversed(keys)])
-
-
-def name_at(path: Path) -> str:
-    """The name of what `leaf_paths` found: of an element of a list, that of the list."""
-    while path is not None:
-        path, key = path
-        if isinstance(key, str) and not key.isdecimal():
-            return key
-    return ""
+def name_at(pointer: str) -> str:
+    """The name of what stands at a pointer: of an element of a list, that of the list."""
+    return next((part for part in reversed(parts(pointer)) if not part.isdecimal()), "")
 
 
 def index_in(items: Sequence[Any], part: str) -> int | None:
@@ -256,6 +192,18 @@ def resolve(value: Any, pointer: str) -> Any:
             value = value[index]
         else:
             raise LookupError(pointer)
+    return value
+
+
+def with_value_at(value: Any, pointer: str, new: Any) -> Any:
+    """A JSON value with another one at a pointer that leads somewhere; the containers on the way are changed."""
+    if not pointer:
+        return new
+    *path, last = parts(pointer)
+    holder = value
+    for part in path:
+        holder = holder[int(part) if isinstance(holder, list) else part]
+    holder[int(last) if isinstance(holder, list) else last] = new
     return value
 
 
@@ -310,20 +258,9 @@ def _is_word(character: str, underscore_ends: bool = False) -> bool:
 def split_truncation_marker(text: str) -> tuple[str, str]:
     """What a recording kept, and the marker that says it was cut; no marker where it was not."""
     tail = max(len(text) - _MAX_MARKER_LENGTH, 0)
-    start = _earliest_start(text, tail)
-    match = (_MARKER.search(text, start) if start is not None else None) or _ELLIPSIS.search(text, tail)
+    marked = _MARKER.search(text, tail) if _MARKER_WORD.search(text, tail) else None
+    match = marked or _ELLIPSIS.search(text, tail)
     return (text, "") if match is None else (text[: match.start()], text[match.start() :].strip())
-
-
-def _earliest_start(text: str, tail: int) -> int | None:
-    """Where a marker in the tail may begin at the earliest; None where there is none. To try all of it takes 7 ms."""
-    word = _MARKER_WORD.search(text, tail)
-    if word is None:
-        return None
-    start = max(word.start() - _MAX_BEFORE_WORD, tail)
-    while start > tail and (text[start - 1] in _OPENING_MARKS or text[start - 1].isspace()):
-        start -= 1
-    return start
 
 
 def truncated_block_text(text: str) -> tuple[str, str]:

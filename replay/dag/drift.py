@@ -338,15 +338,8 @@ def same_but_volatile(recorded: str, replayed: str) -> bool:
 
 
 def _common_prefix_length(first: str, second: str) -> int:
-    """Length of the common beginning, by halving: slices compare at the speed of memory."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    differing = (number for number, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    return next(differing, min(len(first), len(second)))
 
 
 def is_noise(name: str, recorded: Any, replayed: Any) -> bool:

@@ -135,18 +135,16 @@ class Graph:
             missing = missing_paths(self._calls[current])
             producers = dict.fromkeys(edge.producer for edge in self.into(current) if _bears_on(edge, missing))
             for earlier in (*producers, *self._causes.get(current, ())):
+                edges = (edge for edge in self.into(current) if edge.producer == earlier)
+                outcome = failed.get(current, Outcome.NOT_FOUND)
                 if (
                     earlier in failed
                     and earlier not in seen
-                    and self._explains(earlier, current, failed.get(current, Outcome.NOT_FOUND))
+                    and passes_failure_on(self._calls[earlier], outcome, edges)
                 ):
                     seen.add(earlier)
                     pending.append(earlier)
         return min(seen - {position}, key=self._order.__getitem__, default=None)
-
-    def _explains(self, earlier: str, current: str, outcome: Outcome) -> bool:
-        edges = (edge for edge in self.into(current) if edge.producer == earlier)
-        return passes_failure_on(self._calls[earlier], outcome, edges)
 
     @cached_property
     def _calls(self) -> dict[str, Call]:

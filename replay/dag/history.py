@@ -9,12 +9,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
-from replay.dag.documents import Document, answer_tree, leaf_paths, name_at, occurrences, pointer_of, words_in
-from replay.records import Answer, Call, RpcError, Task, ToolResult, Trajectory, TransportFault, texts_of
+from replay.dag.documents import Document, answer_tree, leaves, name_at, occurrences, words_in
+from replay.records import Answer, Call, RpcError, ToolResult, Trajectory, TransportFault, texts_of
 
 _CREATION_VERBS: Final = frozenset(
     """
@@ -94,10 +94,8 @@ class ValueHistory:
         self.candidates: dict[str, tuple[CandidateValue, ...]] = {
             call.position: tuple(candidate_values_of(call)) for call in trajectory.calls()
         }
-        self._question = _question_text(trajectory.task)
+        self._question = _normalized("\n".join([trajectory.task.question or "", *trajectory.task.images]))
         self._years = sorted(_YEAR.findall(self._question))
-        self._in_question: dict[str, bool] = {}
-        self._may_hold: dict[str, list[int]] = {}
         self.entries: list[Entry] = []
         """All of them, in order of time."""
         self._last_step = len(trajectory.steps) - 1
@@ -124,12 +122,6 @@ class ValueHistory:
 
     def is_in_question(self, value: str) -> bool:
         """Whether the question holds the value, in whatever case."""
-        known = self._in_question.get(value)
-        if known is None:
-            known = self._in_question[value] = self._look_in_question(value)
-        return known
-
-    def _look_in_question(self, value: str) -> bool:
         folded = _normalized(value)
         return (
             (folded in self._question and any(True for _ in occurrences(self._question, folded)))
@@ -143,9 +135,7 @@ class ValueHistory:
 
     def holders(self, value: str, before: int) -> Iterator[Entry]:
         """The arguments and answers of earlier steps that hold the value, in order of time."""
-        if value not in self._may_hold:
-            self._may_hold[value] = self._entries_with_words(value)
-        for entry in map(self.entries.__getitem__, self._may_hold[value]):
+        for entry in map(self.entries.__getitem__, self._entries_with_words(value)):
             if entry.step >= before:
                 return
             if value in entry.document:
@@ -163,7 +153,8 @@ class ValueHistory:
 
     def recreates(self, call: Call, value: str, maker: Call) -> bool:
         """Whether a call needs nothing of what the maker left in this place, because it makes it itself."""
-        return rewrites(call, maker) and any(output.call is call for output in self._outputs.get(value, ()))
+        anew = call.name == maker.name or is_maker(call)
+        return anew and any(output.call is call for output in self._outputs.get(value, ()))
 
     def was_in_arguments(self, word: str, step: int) -> bool:
         """Whether the arguments of a step, or of one before it, hold a word in whatever case."""
@@ -186,10 +177,6 @@ class ValueHistory:
         return sorted(set(postings[0]).intersection(*postings[1:]))[:_MAX_ENTRIES]
 
 
-def _question_text(task: Task) -> str:
-    return _normalized("\n".join([task.question or "", *task.images]))
-
-
 def _normalized(text: str) -> str:
     return " ".join(text.split()).lower()
 
@@ -205,12 +192,7 @@ def _is_date_in_question(question: str, value: str) -> bool:
 
 def words_of_tool(call: Call) -> frozenset[str]:
     """The words that a tool's name is made of, in lower case."""
-    return _words_of_name(call.tool or call.name or "")
-
-
-@lru_cache(maxsize=1024)
-def _words_of_name(name: str) -> frozenset[str]:
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", call.tool or call.name or "")
     return frozenset(word.lower() for word in re.split(r"[\W_]+", spaced) if word)
 
 
@@ -224,25 +206,20 @@ def is_maker(call: Call) -> bool:
     )
 
 
-def rewrites(call: Call, maker: Call) -> bool:
-    """Whether a call needs nothing of what an earlier one made in the same place, because it makes it anew."""
-    return call.name == maker.name or is_maker(call)
-
-
 def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
     """Pointer and value of each output path or name in a call's arguments."""
     words = words_of_tool(call)
-    for path, value in leaf_paths(call.arguments or {}, enter_texts=False):
+    for pointer, value in leaves(call.arguments or {}, enter_texts=False):
         if not isinstance(value, str):
             continue
         text = value.strip()
         if is_path(text):
-            if _is_made_path(name_at(path), words):
-                yield pointer_of(path), text.rstrip("/")
-        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(path), words):
-            yield pointer_of(path), text
+            if _is_made_path(name_at(pointer), words):
+                yield pointer, text.rstrip("/")
+        elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(pointer), words):
+            yield pointer, text
         elif _PROGRAM_TOOL.search(call.name or "") and (">" in value or _WRITING_CODE.search(value)):
-            yield from ((pointer_of(path), made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
+            yield from ((pointer, made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
 
 
 def makes_part(call: Call) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ from replay.dag.documents import (
     occurrences,
     parts,
     resolve,
+    with_value_at,
 )
 from replay.records import (
     Answer,
@@ -106,7 +108,7 @@ def with_rebound(arguments: JsonObject, rebound: Iterable[Rebinding]) -> JsonObj
         new = value.replayed
         if old != value.recorded:
             new = as_text(old).replace(as_text(value.recorded), as_text(new))
-        sent = _with_value_at(sent, parts(value.pointer), new)
+        sent = with_value_at(sent, value.pointer, new)
     return sent
 
 
@@ -197,7 +199,7 @@ def _replace(
         )
         for old_value, (replayed, producer) in replaced.items()
     ]
-    return _with_value_at(arguments, parts(pointer), new), rebindings
+    return with_value_at(arguments, pointer, new), rebindings
 
 
 def _replaced_within(text: str, values: Mapping[str, tuple[Any, str]]) -> tuple[str, dict[str, tuple[Any, str]]]:
@@ -230,15 +232,6 @@ def _typed_as(old: Any, new: Any) -> Any:
         except ValueError:
             return None
     return new
-
-
-def _with_value_at(value: Any, path: list[str], new: Any) -> Any:
-    """A JSON value with another one at a path; the value was copied before."""
-    if not path:
-        return new
-    key: Any = int(path[0]) if isinstance(value, list) else path[0]
-    value[key] = _with_value_at(value[key], path[1:], new)
-    return value
 
 
 def counterpart(pointer: str, old: Any, new: Any) -> Any:
@@ -352,16 +345,10 @@ def _by_word_alignment(old: str, new: str, start: int, value: str) -> str | None
     old_tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
     if max(len(old_tokens), len(new_tokens)) > _MAX_TOKENS:
         return None
-    first = last = -1
-    position = 0
-    for number, token in enumerate(old_tokens):
-        if position == start:
-            first = number
-        position += len(token)
-        if position == start + len(value):
-            last = number + 1
-    if first < 0 or last <= first:
+    starts = list(accumulate(map(len, old_tokens), initial=0))
+    if start not in starts or start + len(value) not in starts:
         return None
+    first, last = starts.index(start), starts.index(start + len(value))
     matcher = SequenceMatcher(None, old_tokens, new_tokens, autojunk=False)
     if matcher.ratio() < _MIN_SIMILARITY:
         return None

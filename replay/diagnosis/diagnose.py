@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -36,11 +36,11 @@ def findings_of_call(context: TrajectoryContext, position: str) -> tuple[Finding
 
     Empty where there is nothing to say, or the call has no verdict.
     """
-    row = context.rows.get(position)
-    return tuple(_findings(context, position, row)) if row is not None else ()
+    return tuple(_findings(context, position)) if position in context.rows else ()
 
 
-def _findings(context: TrajectoryContext, position: str, row: CallRow) -> Iterator[Finding]:
+def _findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    row = context.rows[position]
     if row.outcome is Outcome.ILLEGAL_FORMAT:
         yield format_finding(context, position)
     elif row.outcome is Outcome.UNKNOWN_TOOL:
@@ -56,28 +56,13 @@ def _findings(context: TrajectoryContext, position: str, row: CallRow) -> Iterat
         yield environment_finding(context, position, row.reason)
     if row.outcome in FAILURES:
         yield from later_findings(context, position)
-    yield from _verdict_findings(context, position)
-    if context.aligned is not None:
-        yield from wrong_tools(context, position, context.aligned)
-
-
-def _verdict_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    """What the verdict says beside its outcome: a reader of the outcome alone would miss it."""
     yield from _caused(context, position)
-    yield from _partial(context, position)
-    yield from _empty(context, position)
-    yield from _refused_though_valid(context, position)
-    yield from _schema_not_checked(context, position)
+    yield from _noted(context, position)
     yield from _flaky(context, position)
     yield from _moved(context, position)
     yield from _rebound(context, position)
-
-
-def _finding(
-    context: TrajectoryContext, position: str, kind: str, sentence: str, suggestion: str | None = None
-) -> Finding:
-    refs = context.refs(position)
-    return context.finding(position, kind, sentence, suggestion, calls=refs, certainty="certain")
+    if context.aligned is not None:
+        yield from wrong_tools(context, position, context.aligned)
 
 
 def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
@@ -95,43 +80,35 @@ def _caused(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     )
 
 
-def _partial(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    if "partial" in context.rows[position].findings:
+def _noted(context: TrajectoryContext, position: str) -> Iterator[Finding]:
+    """What the verdict notes beside its outcome: a reader of the outcome alone would miss it."""
+    noted, tool = context.rows[position].findings, context.tool(position)
+    if "partial" in noted:
         answer = plain(context.answer_text(position), 240)
         sentence = f"The call succeeded in part: its answer reports errors beside what was done: {answer}."
-        yield _finding(context, position, "partial", sentence)
-
-
-def _empty(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    if "empty" in context.rows[position].findings and context.only_reads(position):
-        yield _finding(context, position, "empty-answer", "The call succeeded and brought nothing.")
-
-
-def _refused_though_valid(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    if "refused-though-valid" in context.rows[position].findings and context.tool(position) is not None:
-        yield _finding(
-            context,
+        yield context.finding(position, "partial", sentence, certainty="certain")
+    if "empty" in noted and context.only_reads(position):
+        yield context.finding(position, "empty-answer", "The call succeeded and brought nothing.", certainty="certain")
+    if "refused-though-valid" in noted and tool is not None:
+        yield context.finding(
             position,
             "refused-though-valid",
             "The arguments keep to the tool's inputSchema, and the server's own check refuses them.",
             "The schema of the tool should say what the server demands.",
+            certainty="certain",
         )
-
-
-def _schema_not_checked(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    tool = context.tool(position)
-    if "schema-not-checked" not in context.rows[position].findings or tool is None:
-        return
-    why = check_schema(tool, context.arguments(position)).unchecked or "it is beyond the limits"
-    sentence = f"The arguments were not held against all of the tool's inputSchema: {plain(why, 200)}."
-    yield _finding(context, position, "schema-not-checked", sentence)
+    if "schema-not-checked" in noted and tool is not None:
+        why = check_schema(tool, context.arguments(position)).unchecked or "it is beyond the limits"
+        sentence = f"The arguments were not held against all of the tool's inputSchema: {plain(why, 200)}."
+        yield context.finding(position, "schema-not-checked", sentence, certainty="certain")
 
 
 def _flaky(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     trials = context.rows[position].trials or {}
     if len(trials) > 1:
         seen = listed([f"{Outcome(outcome).label} {count}x" for outcome, count in trials.items()])
-        yield _finding(context, position, "flaky", f"Re-issued unchanged, the call was judged differently: {seen}.")
+        sentence = f"Re-issued unchanged, the call was judged differently: {seen}."
+        yield context.finding(position, "flaky", sentence, certainty="certain")
 
 
 def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:
@@ -146,7 +123,7 @@ def _moved(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     }.get(row.divergence or "", "")
     reason = f": {why}" if why else ""
     sentence = f"Recorded it was {row.recorded.label}, replayed it is {row.replayed.label}{reason}."
-    yield _finding(context, position, "outcome-moved", sentence)
+    yield context.finding(position, "outcome-moved", sentence, certainty="certain")
 
 
 def _rebound(context: TrajectoryContext, position: str) -> Iterator[Finding]:
@@ -158,7 +135,7 @@ def _rebound(context: TrajectoryContext, position: str) -> Iterator[Finding]:
             f"{place(first.pointer)} was sent as {quoted(first.replayed, 60)} instead of {quoted(first.recorded, 60)}: "
             f"{first.producer} gave another value on replay{more}."
         )
-        yield _finding(context, position, "rebound", sentence[:1].upper() + sentence[1:])
+        yield context.finding(position, "rebound", sentence[:1].upper() + sentence[1:], certainty="certain")
 
 
 @dataclass(frozen=True)
@@ -249,9 +226,10 @@ def rows_of(diagnosis: Diagnosis) -> list[FindingRow]:
     found += [
         (order.get(finding.calls[0].call, WHOLE) if finding.calls else WHOLE, finding) for finding in diagnosis.together
     ]
-    counts = Counter((ordinal, finding.kind) for ordinal, finding in found)
-    surest: dict[tuple[int, str], Certainty] = {}
+    certainties: dict[tuple[int, str], list[Certainty]] = defaultdict(list)
     for ordinal, finding in found:
-        key = ordinal, finding.kind
-        surest[key] = max(surest.get(key, "fallback"), finding.certainty, key=_SURE.index)
-    return [FindingRow(ordinal, kind, surest[ordinal, kind], n) for (ordinal, kind), n in counts.items()]
+        certainties[ordinal, finding.kind].append(finding.certainty)
+    return [
+        FindingRow(ordinal, kind, max(those, key=_SURE.index), len(those))
+        for (ordinal, kind), those in certainties.items()
+    ]

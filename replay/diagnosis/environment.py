@@ -273,7 +273,7 @@ def _made_up_address(context: TrajectoryContext, position: str) -> bool:
 
 
 def _addresses(context: TrajectoryContext, position: str) -> list[str]:
-    return [str(argument.value) for argument in context.scalars(position) if "://" in str(argument.value)]
+    return [str(argument.value) for argument in context.scalars[position] if "://" in str(argument.value)]
 
 
 def _known_before(context: TrajectoryContext, position: str) -> str:

@@ -179,7 +179,7 @@ def absent_program(context: TrajectoryContext, position: str) -> str | None:
 def names_program(context: TrajectoryContext, position: str, name: str) -> bool:
     """Whether what is missing is the program that a command starts, and not a name in SQL."""
     start = re.compile(rf"(?:^|[;&|(\n])\s*{re.escape(name)}\s+\S")
-    texts = [scalar.value for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    texts = [scalar.value for scalar in context.scalars[position] if isinstance(scalar.value, str)]
     return any(start.search(text) and not statements_of(text) for text in texts)
 
 

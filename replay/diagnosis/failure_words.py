@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+from replay.dag.documents import leaves
 from replay.dag.drift import changed_texts, masked
 from replay.outcomes.second_look import bare_code
 from replay.records import Answer, Call, Rebinding, Trajectory
@@ -38,7 +39,9 @@ def failure_words(text: str, call: Call, drawn: Collection[str] = ()) -> str:
         call: with the arguments as they were recorded.
         drawn: what else is left out; see `drawn_values`.
     """
-    values = sorted({*_strings(call.arguments or {}), *drawn}, key=len, reverse=True)
+    given = (value for _, value in leaves(call.arguments or {}, enter_texts=False, id_keys=False))
+    texts = (value for value in given if isinstance(value, str) and len(value) >= _MIN_VALUE_LENGTH)
+    values = sorted({*texts, *drawn}, key=len, reverse=True)
     text = _QUOTED.sub(lambda quoted: " " if _echoes(quoted, values) else quoted[0], _INPUT_ECHO.sub(" ", text))
     for value in values:
         text = text.replace(value, " ")
@@ -83,10 +86,3 @@ def _echoes(quoted: re.Match[str], values: Sequence[str]) -> bool:
     """Whether a quotation is the value of an argument, or such a value cut off."""
     pieces = [piece for piece in _CUT.split(next(filter(None, quoted.groups()))) if piece]
     return any(all(piece in value for piece in pieces) for value in values)
-
-
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value] if len(value) >= _MIN_VALUE_LENGTH else []
-    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for member in members for text in _strings(member)]

@@ -160,5 +160,5 @@ def _made_next(context: TrajectoryContext, position: str, tools: set[str]) -> li
 
 
 def _values(context: TrajectoryContext, position: str) -> set[str]:
-    values = (str(scalar.value).strip().lower() for scalar in context.scalars(position))
+    values = (str(scalar.value).strip().lower() for scalar in context.scalars[position])
     return {value for value in values if len(value) >= _MIN_LENGTH}

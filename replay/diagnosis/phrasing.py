@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from replay.dag.documents import parts
@@ -82,8 +82,3 @@ def types_of(expected: Any) -> str:
     """The `type` keyword in words: `string`, `string or null`."""
     names = [expected] if isinstance(expected, str) else [str(name) for name in expected or ()]
     return listed(names, "or")
-
-
-def unique(items: Iterable[str]) -> list[str]:
-    """The items in order, each once."""
-    return list(dict.fromkeys(items))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from replay.diagnosis.error_answers import missing_name, names_program
 from replay.diagnosis.named_arguments import Argument
 from replay.diagnosis.phrasing import place, quoted
 from replay.diagnosis.trajectory_context import MAX_SEARCHED, TrajectoryContext
@@ -39,7 +40,7 @@ _MIN_CHARACTERS: Final = 3
 
 def provenance_findings(context: TrajectoryContext, position: str) -> Iterator[Finding]:
     """Arguments of a call that stand nowhere before it."""
-    placeholders = [scalar for scalar in context.scalars(position) if _is_placeholder(context, position, scalar)]
+    placeholders = [scalar for scalar in context.scalars[position] if _is_placeholder(context, position, scalar)]
     yield from (_placeholder(context, position, scalar) for scalar in placeholders)
     invented = []
     if not placeholders and context.outcome(position) is Outcome.NOT_FOUND and context.rows[position].caused_by is None:
@@ -47,14 +48,6 @@ def provenance_findings(context: TrajectoryContext, position: str) -> Iterator[F
     yield from invented
     if not (placeholders or invented):
         yield from _invented_identifiers(context, position)
-
-
-def is_placeholder(value: str, *, failed: bool) -> bool:
-    """Whether a whole value is a stand-in for one; of a failed call also what merely looks like one."""
-    text = value.strip()
-    if _SURE_PLACEHOLDER.fullmatch(text):
-        return True
-    return failed and _LIKELY_PLACEHOLDER.fullmatch(text) is not None
 
 
 def known_before(context: TrajectoryContext, position: str, value: str) -> bool | None:
@@ -69,7 +62,7 @@ def known_before(context: TrajectoryContext, position: str, value: str) -> bool 
         return True
     unknown = not task.question or bool(task.images)
     for call in context.earlier(position):
-        text = context.searched_text(call.position)
+        text = context.searched_texts[call.position]
         if wanted in text and not _only_asked_for(context, call.position, wanted):
             return True
         unanswered = call.answer is None and call.position not in context.answers
@@ -80,12 +73,15 @@ def known_before(context: TrajectoryContext, position: str, value: str) -> bool 
 def _only_asked_for(context: TrajectoryContext, position: str, wanted: str) -> bool:
     """Whether a call failed that named a value itself."""
     failed = context.outcome(position) in FAILURES
-    return failed and any(wanted in str(scalar.value).casefold() for scalar in context.scalars(position))
+    return failed and any(wanted in str(scalar.value).casefold() for scalar in context.scalars[position])
 
 
 def _is_placeholder(context: TrajectoryContext, position: str, scalar: Argument) -> bool:
-    failed = context.outcome(position) in FAILURES
-    if not isinstance(scalar.value, str) or not is_placeholder(scalar.value, failed=failed):
+    """Whether a whole value is a stand-in for one; of a failed call also what merely looks like one."""
+    if not isinstance(scalar.value, str):
+        return False
+    failed, text = context.outcome(position) in FAILURES, scalar.value.strip()
+    if not (_SURE_PLACEHOLDER.fullmatch(text) or (failed and _LIKELY_PLACEHOLDER.fullmatch(text))):
         return False
     telling = _PATH_TO.search(scalar.value)
     return known_before(context, position, telling[0] if telling else scalar.value) is not True
@@ -103,8 +99,6 @@ def _placeholder(context: TrajectoryContext, position: str, scalar: Argument) ->
 
 
 def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
-    from replay.diagnosis.error_answers import missing_name, names_program
-
     name = missing_name(context, position)
     last = (name or "").rstrip("/").rpartition("/")[2]
     if (
@@ -112,7 +106,7 @@ def _invented(context: TrajectoryContext, position: str) -> Iterator[Finding]:
         or names_program(context, position, name)
         or len(last) < _MIN_CHARACTERS
         or _NO_NAME.fullmatch(last)
-        or not any(last in str(scalar.value) for scalar in context.scalars(position))
+        or not any(last in str(scalar.value) for scalar in context.scalars[position])
     ):
         return
     if known_before(context, position, last) is False:
@@ -134,7 +128,7 @@ def _invented_identifiers(context: TrajectoryContext, position: str) -> Iterator
     """
     tool = context.tool(position)
     described = canonical(tool.input_schema).casefold() if tool is not None else ""
-    for scalar in context.scalars(position):
+    for scalar in context.scalars[position]:
         value = str(scalar.value).strip()
         if (
             not _IDENTIFIER_KEY.search(scalar.pointer)

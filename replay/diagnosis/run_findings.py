@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from replay.alignment.tasks import Reference
 from replay.diagnosis.diagnose import Diagnosed
 from replay.diagnosis.phrasing import counted, ended, plain, quoted
 from replay.outcomes import read_name
 from replay.records import FAILURES, Outcome
-from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
 from replay.runfile import Run
 from replay.runfile.trajectory_queries import Addresses
@@ -43,7 +42,7 @@ class RunTally:
         if row.server:
             self._servers[row.server].add(call, failed=row.outcome in FAILURES and row.caused_by is None)
             if row.drift is not None and not call.behind_gap:
-                self._drifts[row.server].add(row)
+                self._drifts[row.server].add(call)
         if not row.tool:
             return
         self._tools[row.tool].add(call, failed=row.outcome in FAILURES)
@@ -72,67 +71,24 @@ class RunTally:
             for tool, group in tools.items():
                 yield _schema_finding(tool, group, addresses, *_SCHEMA_FLAGS[flag])
         for tool, group in self._flaky.items():
-            yield Finding(
-                kind="flaky-tool",
-                scope="run",
-                sentence=f"Tool {quoted(tool)} was judged differently from trial to trial in "
-                f"{counted(group.count, 'call')}.",
-                calls=tuple(group.first),
-                details={"calls": group.count},
-            )
+            calls = counted(group.count, "call")
+            sentence = f"Tool {quoted(tool)} was judged differently from trial to trial in {calls}."
+            yield _finding("flaky-tool", sentence, group.first, calls=group.count)
         for server, drift in self._drifts.items():
-            if drift.moved >= _MIN_CALLS or drift.changed:
+            if drift.moved >= _MIN_CALLS or drift.changed.count:
                 yield _drift_finding(server, drift)
 
     def _worst_tools(self, addresses: Addresses) -> Iterator[Finding]:
-        failing = (tool for tool, of_tool in self._tools.items() if of_tool.failed >= _MIN_CALLS)
-        for tool in sorted(failing, key=lambda tool: -self._tools[tool].failed)[:_MAX_TOOLS]:
+        failing = (tool for tool, of_tool in self._tools.items() if of_tool.failed.count >= _MIN_CALLS)
+        for tool in sorted(failing, key=lambda tool: -self._tools[tool].failed.count)[:_MAX_TOOLS]:
             yield self._tools[tool].finding("failing-tool", f"Tool {quoted(tool)}", addresses)
 
     def _worst_server(self, addresses: Addresses) -> Iterator[Finding]:
         """A name under which no tool was ever found is not a server that could fail."""
         servers = {name: of_server for name, of_server in self._servers.items() if of_server.is_known}
-        worst = max(servers, key=lambda name: servers[name].failed, default=None)
-        if worst is not None and servers[worst].failed >= _MIN_CALLS:
+        worst = max(servers, key=lambda name: servers[name].failed.count, default=None)
+        if worst is not None and servers[worst].failed.count >= _MIN_CALLS:
             yield servers[worst].finding("failing-server", f"Server {quoted(worst)}", addresses)
-
-
-class _Failures:
-    """The calls of one tool or server, and those of them that failed."""
-
-    def __init__(self) -> None:
-        self.calls = self.failed = 0
-        self.is_known = False
-        """Whether any of them named a tool that there is."""
-        self._causes: Counter[str] = Counter()
-        self._examples: dict[str, tuple[CallRef, str]] = {}
-        """The first call with each cause, and what it says."""
-        self._first: list[CallRef] = []
-
-    def add(self, call: Diagnosed, *, failed: bool) -> None:
-        self.calls += 1
-        self.is_known = self.is_known or call.row.outcome is not Outcome.UNKNOWN_TOOL
-        if not failed:
-            return
-        self.failed += 1
-        cause = _cause(call)
-        self._causes[cause] += 1
-        if cause not in self._examples:
-            self._examples[cause] = _ref(call.row), plain(_words(call), 200)
-        if len(self._first) <= _MAX_CALLS:
-            self._first.append(_ref(call.row))
-
-    def finding(self, kind: str, subject: str, addresses: Addresses) -> Finding:
-        cause, count = self._causes.most_common(1)[0]
-        example, says = self._examples[cause]
-        return Finding(
-            kind=kind,
-            scope="run",
-            sentence=f"{subject} failed in {self.failed} of {counted(self.calls, 'call')}; "
-            f"most often ({count}): {cause}, as in {_address(example, addresses)}: {ended(says)}",
-            calls=tuple([example, *(ref for ref in self._first if ref != example)][:_MAX_CALLS]),
-            details={"failed": self.failed, "calls": self.calls, "causes": dict(self._causes.most_common())},
-        )
 
 
 class _Group:
@@ -144,74 +100,101 @@ class _Group:
         self.says = ""
 
     def add(self, call: Diagnosed) -> None:
+        row = call.row
         self.count += 1
         if not self.first:
-            self.says = plain(_words(call), 200)
+            self.says = plain(call.findings[0].sentence if call.findings else row.message, 200)
         if len(self.first) < _MAX_CALLS:
-            self.first.append(_ref(call.row))
+            self.first.append(CallRef(file=row.file, model=row.model, trajectory=row.trajectory, call=row.call))
+
+
+class _Failures:
+    """The calls of one tool or server, and those of them that failed."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.is_known = False
+        """Whether any of them named a tool that there is."""
+        self.failed = _Group()
+        self._causes: dict[str, _Group] = defaultdict(_Group)
+
+    def add(self, call: Diagnosed, *, failed: bool) -> None:
+        self.calls += 1
+        self.is_known = self.is_known or call.row.outcome is not Outcome.UNKNOWN_TOOL
+        if failed:
+            primary = (finding.kind for finding in call.findings if finding.kind not in SECONDARY)
+            self.failed.add(call)
+            self._causes[next(primary, str(call.row.outcome))].add(call)
+
+    def finding(self, kind: str, subject: str, addresses: Addresses) -> Finding:
+        causes = dict(sorted(self._causes.items(), key=lambda item: -item[1].count))
+        cause, most = next(iter(causes.items()))
+        example = most.first[0]
+        return _finding(
+            kind,
+            f"{subject} failed in {self.failed.count} of {counted(self.calls, 'call')}; "
+            f"most often ({most.count}): {cause}, as in {_address(example, addresses)}: {ended(most.says)}",
+            [example, *(ref for ref in self.failed.first if ref != example)],
+            failed=self.failed.count,
+            calls=self.calls,
+            causes={name: group.count for name, group in causes.items()},
+        )
 
 
 class _Drift:
-    """The re-issued calls of a server: how many were answered otherwise than recorded."""
+    """The re-issued calls of a server: those that were answered otherwise than recorded."""
 
     def __init__(self) -> None:
-        self.compared = self.moved = self.changed = 0
-        self._changed: list[CallRef] = []
-        self._only_moved: list[CallRef] = []
+        self.compared = 0
+        self.changed, self.only_moved = _Group(), _Group()
+        """Those with another outcome, and those with another answer alone."""
 
-    def add(self, row: CallRow) -> None:
+    def add(self, call: Diagnosed) -> None:
         self.compared += 1
-        if row.drift != "different":
-            return
-        self.moved += 1
-        changed = row.divergence == "server-version"
-        self.changed += changed
-        refs = self._changed if changed else self._only_moved
-        if len(refs) < _MAX_CALLS:
-            refs.append(_ref(row))
+        if call.row.drift == "different":
+            (self.changed if call.row.divergence == "server-version" else self.only_moved).add(call)
 
     @property
-    def first(self) -> tuple[CallRef, ...]:
-        """Those with another outcome before those with another answer alone."""
-        return tuple([*self._changed, *self._only_moved][:_MAX_CALLS])
+    def moved(self) -> int:
+        """How many there are of both."""
+        return self.changed.count + self.only_moved.count
 
 
-def _cause(call: Diagnosed) -> str:
-    primary = (finding.kind for finding in call.findings if finding.kind not in SECONDARY)
-    return next(primary, str(call.row.outcome))
+def _finding(
+    kind: str, sentence: str, refs: Iterable[CallRef], suggestion: str | None = None, **details: Any
+) -> Finding:
+    shown = tuple(refs)[:_MAX_CALLS]
+    return Finding(kind=kind, scope="run", sentence=sentence, suggestion=suggestion, calls=shown, details=details)
 
 
 def _address(call: CallRef, addresses: Addresses) -> str:
     return addresses.call(call.file, call.trajectory, call.call)
 
 
-def _words(call: Diagnosed) -> str:
-    return call.findings[0].sentence if call.findings else call.row.message
-
-
 def _schema_finding(tool: str, group: _Group, addresses: Addresses, words: str, kind: str) -> Finding:
     """A tool whose schema says one thing and whose server does another."""
-    return Finding(
-        kind=kind,
-        scope="run",
-        sentence=f"Tool {quoted(tool)} {words} in {counted(group.count, 'call')}, "
+    return _finding(
+        kind,
+        f"Tool {quoted(tool)} {words} in {counted(group.count, 'call')}, "
         f"as in {_address(group.first[0], addresses)}: {ended(group.says)}",
-        suggestion="Schema and server should agree; one of the two is wrong.",
-        calls=tuple(group.first),
-        details={"calls": group.count},
+        group.first,
+        "Schema and server should agree; one of the two is wrong.",
+        calls=group.count,
     )
 
 
 def _drift_finding(server: str, drift: _Drift) -> Finding:
-    outcomes = f"; {drift.changed} had another outcome" if drift.changed else ""
-    return Finding(
-        kind="drifting-server",
-        scope="run",
-        sentence=f"Server {quoted(server)} answered {drift.moved} of {counted(drift.compared, 're-issued call')} "
+    changed = drift.changed.count
+    outcomes = f"; {changed} had another outcome" if changed else ""
+    return _finding(
+        "drifting-server",
+        f"Server {quoted(server)} answered {drift.moved} of {counted(drift.compared, 're-issued call')} "
         f"otherwise than recorded{outcomes}.",
-        suggestion="Pin the version that the recording was made with, or record anew." if drift.changed else None,
-        calls=drift.first,
-        details={"different": drift.moved, "compared": drift.compared, "other_class": drift.changed},
+        [*drift.changed.first, *drift.only_moved.first],
+        "Pin the version that the recording was made with, or record anew." if changed else None,
+        different=drift.moved,
+        compared=drift.compared,
+        other_class=changed,
     )
 
 
@@ -225,22 +208,16 @@ def _reference_findings(reference: Reference, run: Run) -> Iterator[Finding]:
     ]
     for outcome in dict.fromkeys(fault.outcome for fault in known):
         faults = [fault for fault in known if fault.outcome is outcome]
-        refs = (
-            CallRef(file=reference.path, model="reference", trajectory=fault.task, call=fault.position)
-            for fault in faults
-        )
         first = faults[0]
-        yield Finding(
-            kind="reference-fault",
-            scope="run",
-            sentence=f"The reference itself has {counted(len(faults), 'call')} that would be judged "
+        yield _finding(
+            "reference-fault",
+            f"The reference itself has {counted(len(faults), 'call')} that would be judged "
             f"{outcome.label}, as in {first.task}:{first.position} "
             f"({plain(first.name or 'no name', 60)}): {plain(first.message, 200)}.",
-            suggestion="Put the reference right, or leave these tasks out of the scores.",
-            calls=tuple(refs)[:_MAX_CALLS],
-            details={"count": len(faults)},
+            (
+                CallRef(file=reference.path, model="reference", trajectory=fault.task, call=fault.position)
+                for fault in faults
+            ),
+            "Put the reference right, or leave these tasks out of the scores.",
+            count=len(faults),
         )
-
-
-def _ref(row: CallRow) -> CallRef:
-    return CallRef(file=row.file, model=row.model, trajectory=row.trajectory, call=row.call)

@@ -55,16 +55,16 @@ def _zod(text: str) -> Iterator[SchemaViolation]:
         received = issue.get("received") or message.rpartition("received ")[2]
         if issue.get("code") == "unrecognized_keys":
             for key in issue.get("keys", ()):
-                yield _violation(_pointer(issue["path"]), "additionalProperties", message, str(key))
+                yield _violation(issue["path"], "additionalProperties", message, str(key))
         elif received == "undefined" or message == "Required":
             yield _missing(issue["path"], message)
         elif issue.get("code") == "invalid_type":
-            yield _violation(_pointer(issue["path"]), "type", message, _number_or(issue.get("expected")))
+            yield _violation(issue["path"], "type", message, _number_or(issue.get("expected")))
         elif "values" in issue or "options" in issue:
             choices = issue.get("values", issue.get("options"))
-            yield _violation(_pointer(issue["path"]), "enum", message, choices)
+            yield _violation(issue["path"], "enum", message, choices)
         else:
-            yield _violation(_pointer(issue["path"]), str(issue.get("code", "check")), message)
+            yield _violation(issue["path"], str(issue.get("code", "check")), message)
 
 
 def _pydantic(text: str) -> Iterator[SchemaViolation]:
@@ -76,14 +76,14 @@ def _pydantic(text: str) -> Iterator[SchemaViolation]:
         if kind in ("missing", "missing_argument"):
             yield _missing(path, message)
         elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
-            yield _violation(_pointer(path[:-1]), "additionalProperties", message, path[-1])
+            yield _violation(path[:-1], "additionalProperties", message, path[-1])
         elif kind in ("literal_error", "enum"):
             choices = re.findall(r"'([^']*)'", message)
-            yield _violation(_pointer(path), "enum", message, choices)
+            yield _violation(path, "enum", message, choices)
         else:
             head, _, tail = kind.partition("_")
             expected = _PYDANTIC_TYPES.get(head) if tail in ("type", "parsing") else None
-            yield _violation(_pointer(path), "type" if expected else kind, message, expected)
+            yield _violation(path, "type" if expected else kind, message, expected)
 
 
 def _bodies(text: str) -> Iterator[SchemaViolation]:
@@ -94,7 +94,7 @@ def _bodies(text: str) -> Iterator[SchemaViolation]:
         if found["expected"] == "defined":
             yield _missing(path, found[0])
         else:
-            yield _violation(_pointer(path), "type", found[0], _number_or(found["expected"]))
+            yield _violation(path, "type", found[0], _number_or(found["expected"]))
 
 
 def _zod_sentences(text: str) -> Iterator[SchemaViolation]:
@@ -102,11 +102,11 @@ def _zod_sentences(text: str) -> Iterator[SchemaViolation]:
     for match in _ZOD_AT.finditer(text):
         path, message = _path(match), match[0].rpartition(" at ")[0]
         if match["expected"].startswith("one of "):
-            yield _violation(_pointer(path), "enum", message, _QUOTED.findall(match["expected"]))
+            yield _violation(path, "enum", message, _QUOTED.findall(match["expected"]))
         elif match["received"] == "undefined":
             yield _missing(path, message)
         else:
-            yield _violation(_pointer(path), "type", message, _number_or(match["expected"]))
+            yield _violation(path, "type", message, _number_or(match["expected"]))
 
 
 _LACKING: Final = (
@@ -127,7 +127,7 @@ def _sentences(text: str) -> Iterator[SchemaViolation]:
     for pattern in _LACKING:
         yield from (_missing([found[1]], found[0]) for found in pattern.finditer(text))
     for found in (match for pattern in _SURPLUS for match in pattern.finditer(text)):
-        yield _violation("", "additionalProperties", found[0], next(filter(None, found.groups())))
+        yield _violation([], "additionalProperties", found[0], next(filter(None, found.groups())))
 
 
 def _path(found: re.Match[str]) -> list[str]:
@@ -135,18 +135,12 @@ def _path(found: re.Match[str]) -> list[str]:
 
 
 def _missing(path: list[Any], message: str) -> SchemaViolation:
-    return _violation(_pointer(path[:-1]), "required", message, [str(path[-1])] if path else [])
+    return _violation(path[:-1], "required", message, [str(path[-1])] if path else [])
 
 
-def _violation(pointer: str, keyword: str, message: str, expected: Any = None) -> SchemaViolation:
+def _violation(path: list[Any], keyword: str, message: str, expected: Any = None) -> SchemaViolation:
+    pointer = "".join(join("", part) for part in path)
     return SchemaViolation(pointer=pointer, keyword=keyword, message=cut(message, 300), expected=expected)
-
-
-def _pointer(path: list[Any]) -> str:
-    pointer = ""
-    for part in path:
-        pointer = join(pointer, part)
-    return pointer
 
 
 def _number_or(name: Any) -> str | None:

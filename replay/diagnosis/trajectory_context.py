@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
@@ -19,7 +19,7 @@ from replay.outcomes.call_facts import ArgumentIndex
 from replay.outcomes.error_report import program_words
 from replay.outcomes.literals import structure_in
 from replay.outcomes.residue import read_json
-from replay.records import Answer, Call, Outcome, Server, Tool, Trajectory, texts_of
+from replay.records import Answer, Call, Certainty, Outcome, Server, Tool, Trajectory, texts_of
 from replay.records.alignment import AlignedTask
 from replay.records.files import CallRow
 from replay.records.finding import CallRef, Finding
@@ -140,6 +140,27 @@ class TrajectoryContext:
         """The places of several calls."""
         return tuple(map(self.ref, positions))
 
+    def finding_together(
+        self,
+        kind: str,
+        sentence: str,
+        positions: Iterable[str],
+        suggestion: str | None = None,
+        *,
+        certainty: Certainty = "certain",
+        **details: Any,
+    ) -> Finding:
+        """A finding about calls of the trajectory, or all of it."""
+        return Finding(
+            kind=kind,
+            scope="trajectory",
+            sentence=sentence,
+            suggestion=suggestion,
+            calls=self.refs(*positions),
+            certainty=certainty,
+            details=details,
+        )
+
     def finding(self, position: str, kind: str, sentence: str, suggestion: str | None = None, **more: Any) -> Finding:
         """A finding about one call, as sure as the call's verdict where nothing else is said."""
         fields: dict[str, Any] = {"certainty": self.rows[position].certainty, "calls": self.refs(position)} | more
@@ -203,26 +224,18 @@ class TrajectoryContext:
         error = read_json(structure_in(text), ArgumentIndex(self.sent(position))).error
         return program_words(error.message) if error is not None and error.message else text
 
-    def searched_text(self, position: str) -> str:
-        """The arguments and answers of a call, in lower case."""
-        if position not in self._searched:
-            both = (self.calls[position].answer, self.answers.get(position))
-            texts = [str(scalar.value) for scalar in self.scalars(position)]
-            for answer in both:
-                if answer is not None:
-                    structured = [repr(answer.structured)] if answer.kind == "result" and answer.structured else []
-                    texts = [*texts, *texts_of(answer), *structured]
-            self._searched[position] = "\n".join(texts)[:MAX_SEARCHED].casefold()
-        return self._searched[position]
-
     @cached_property
-    def _searched(self) -> dict[str, str]:
-        return {}
+    def searched_texts(self) -> dict[str, str]:
+        """By position: the arguments and answers of a call, in lower case."""
+        return {position: self._searched_text(position) for position in self.calls}
 
-    @cached_property
-    def repairs(self) -> dict[str, Any]:
-        """What `repairs.repair_of` said, by position: the findings of a call and of its trajectory ask it."""
-        return {}
+    def _searched_text(self, position: str) -> str:
+        texts = [str(scalar.value) for scalar in self.scalars[position]]
+        for answer in (self.calls[position].answer, self.answers.get(position)):
+            if answer is not None:
+                structured = [repr(answer.structured)] if answer.kind == "result" and answer.structured else []
+                texts = [*texts, *texts_of(answer), *structured]
+        return "\n".join(texts)[:MAX_SEARCHED].casefold()
 
     @cached_property
     def names_in_answers(self) -> tuple[KnownName, ...]:
@@ -234,12 +247,9 @@ class TrajectoryContext:
                     first.setdefault(token, position)
         return tuple(KnownName(position, token, last_segment(token).lower()) for token, position in first.items())
 
-    def scalars(self, position: str) -> list[Argument]:
-        """The strings and numbers in a call's arguments, with their places."""
-        return self._scalars[position]
-
     @cached_property
-    def _scalars(self) -> dict[str, list[Argument]]:
+    def scalars(self) -> dict[str, list[Argument]]:
+        """By position: the strings and numbers in a call's arguments, with their places."""
         return {position: arguments_of(self.arguments(position)) for position in self.calls}
 
     def only_reads(self, position: str) -> bool:

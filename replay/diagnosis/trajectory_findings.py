@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from replay.diagnosis.phrasing import counted, listed, quoted, times, unique
+from replay.diagnosis.phrasing import counted, listed, quoted, times
 from replay.diagnosis.repairs import repair_of
 from replay.diagnosis.trajectory_context import TrajectoryContext, explains
 from replay.diagnosis.unchecked_writes import unchecked_writes
@@ -36,16 +36,15 @@ def _root_causes(context: TrajectoryContext) -> Iterator[Finding]:
             followers[row.caused_by].append(position)
     for cause, followed in followers.items():
         row = context.rows[cause]
-        yield Finding(
-            kind="root-cause",
-            scope="trajectory",
-            sentence=f"{cause} ({_tool(context, cause)}) was judged {row.outcome.label}, and "
+        yield context.finding_together(
+            "root-cause",
+            f"{cause} ({_tool(context, cause)}) was judged {row.outcome.label}, and "
             f"{counted(len(followed), 'later failure')} {'follows' if len(followed) == 1 else 'follow'} from it: "
             f"{listed(followed)}.",
-            suggestion=f"Put {cause} right; the others may be right as they are.",
-            calls=context.refs(cause, *followed),
+            [cause, *followed],
+            f"Put {cause} right; the others may be right as they are.",
             certainty="likely",
-            details={"followed": len(followed)},
+            followed=len(followed),
         )
 
 
@@ -53,14 +52,13 @@ def _repeated_failures(context: TrajectoryContext) -> Iterator[Finding]:
     for positions in _identical(context):
         failed = [position for position in positions if context.outcome(position) in FAILURES]
         if len(failed) > 1 and len({context.step_of[position] for position in failed}) > 1:
-            yield Finding(
-                kind="repeated-failure",
-                scope="trajectory",
-                sentence=f"The same call to {_tool(context, failed[0])} failed {times(len(failed))}, unchanged: "
+            yield context.finding_together(
+                "repeated-failure",
+                f"The same call to {_tool(context, failed[0])} failed {times(len(failed))}, unchanged: "
                 f"{listed(failed)}.",
-                suggestion=f"After {failed[0]} the call should have been changed, as its answer says.",
-                calls=context.refs(*failed),
-                details={"count": len(failed)},
+                failed,
+                f"After {failed[0]} the call should have been changed, as its answer says.",
+                count=len(failed),
             )
 
 
@@ -72,14 +70,13 @@ def _repeated_reads(context: TrajectoryContext) -> Iterator[Finding]:
             continue
         answers = {_answer_text(context, position) for position in good}
         if len(answers) == 1 and answers != {None}:
-            yield Finding(
-                kind="repeated-call",
-                scope="trajectory",
-                sentence=f"{_tool(context, good[0])} was asked the same {times(len(good))} and gave the same answer "
+            yield context.finding_together(
+                "repeated-call",
+                f"{_tool(context, good[0])} was asked the same {times(len(good))} and gave the same answer "
                 f"each time: {listed(good)}.",
-                suggestion=f"The answer of {good[0]} was enough.",
-                calls=context.refs(*good),
-                details={"count": len(good)},
+                good,
+                f"The answer of {good[0]} was enough.",
+                count=len(good),
             )
 
 
@@ -87,15 +84,14 @@ def _repairs(context: TrajectoryContext) -> Iterator[Finding]:
     for position, row in context.rows.items():
         repair = repair_of(context, position) if row.outcome in FAILURES else None
         if repair is not None:
-            yield Finding(
-                kind="repaired",
-                scope="trajectory",
-                sentence=f"The failure of {position} ({_tool(context, position)}) was repaired "
+            yield context.finding_together(
+                "repaired",
+                f"The failure of {position} ({_tool(context, position)}) was repaired "
                 f"{counted(repair.calls_later, 'call')} later by {repair.succeeded}"
                 f"{f': {repair.difference}' if repair.difference else ''}.",
-                calls=context.refs(position, repair.succeeded),
+                [position, repair.succeeded],
                 certainty="likely",
-                details={"calls_later": repair.calls_later},
+                calls_later=repair.calls_later,
             )
 
 
@@ -108,12 +104,9 @@ def _unsupported(context: TrajectoryContext) -> Iterator[Finding]:
     ):
         return
     if all(row.outcome in FAILURES and row.recorded is not Outcome.SUCCESS for row in context.rows.values()):
-        yield Finding(
-            kind="unsupported-reply",
-            scope="trajectory",
-            sentence=f"The final reply rests on no successful call: {_all_failed(len(context.rows))}.",
-            calls=context.refs(*context.rows),
-        )
+        failed = "the only call failed" if len(context.rows) == 1 else f"all {len(context.rows)} calls failed"
+        sentence = f"The final reply rests on no successful call: {failed}."
+        yield context.finding_together("unsupported-reply", sentence, context.rows)
 
 
 def _identical(context: TrajectoryContext) -> list[list[str]]:
@@ -137,24 +130,13 @@ def _tool(context: TrajectoryContext, position: str) -> str:
     return quoted(context.rows[position].tool or context.calls[position].name or "?", 60)
 
 
-def _all_failed(count: int) -> str:
-    return "the only call failed" if count == 1 else f"all {count} calls failed"
-
-
 def unused_reference_tools(context: TrajectoryContext) -> Iterator[Finding]:
     """Tools that the reference calls for the task and the trajectory does not, whatever their arguments."""
-    missed = _never_called(context)
-    if not missed:
-        return
-    names = listed([quoted(name, 60) for name in missed], most=5)
-    verb = "was" if len(missed) == 1 else "were"
-    yield Finding(
-        kind="reference-tool-unused",
-        scope="trajectory",
-        sentence=f"The reference calls {names} for this task, which {verb} never called.",
-        calls=(),
-        details={"tools": missed},
-    )
+    if missed := _never_called(context):
+        names = listed([quoted(name, 60) for name in missed], most=5)
+        verb = "was" if len(missed) == 1 else "were"
+        sentence = f"The reference calls {names} for this task, which {verb} never called."
+        yield context.finding_together("reference-tool-unused", sentence, (), tools=missed)
 
 
 def wrong_tools(context: TrajectoryContext, position: str, aligned: AlignedTask) -> Iterator[Finding]:
@@ -184,10 +166,10 @@ def wrong_tools(context: TrajectoryContext, position: str, aligned: AlignedTask)
 
 def _never_called(context: TrajectoryContext) -> list[str]:
     """The names of the reference's calls of which no call of that name is on our side."""
-    aligned = context.aligned
-    return unique(call.name for call in aligned.missed if call.why == "no-such-tool" and call.name) if aligned else []
+    missed = context.aligned.missed if context.aligned else ()
+    return list(dict.fromkeys(call.name for call in missed if call.why == "no-such-tool" and call.name))
 
 
 def _server_of(context: TrajectoryContext, name: str) -> str:
-    known = [*context.servers, *(row.server for row in context.rows.values() if row.server)]
-    return read_name(name, unique(known)).server or ""
+    known = dict.fromkeys([*context.servers, *(row.server for row in context.rows.values() if row.server)])
+    return read_name(name, list(known)).server or ""

@@ -11,6 +11,7 @@ from replay.diagnosis.phrasing import listed, quoted
 from replay.diagnosis.trajectory_context import TrajectoryContext
 from replay.outcomes.literals import structure_in
 from replay.records import Outcome, texts_of
+from replay.records.files import CallRow
 from replay.records.finding import Finding
 
 WRITES: Final = re.compile(
@@ -80,14 +81,14 @@ def unchecked_writes(context: TrajectoryContext) -> Iterator[Finding]:
         if kind := _unchecked(context, target, positions):
             by_kind[kind].append(target)
     for kind, targets in by_kind.items():
-        yield Finding(
-            kind=kind,
-            scope="trajectory",
-            sentence=_sentence(kind, [target.words for target in targets]),
-            suggestion="Read back what was written, and compare it with what was asked.",
-            calls=context.refs(*dict.fromkeys(writes[target][-1] for target in targets)),
+        yield context.finding_together(
+            kind,
+            _sentence(kind, [target.words for target in targets]),
+            dict.fromkeys(writes[target][-1] for target in targets),
+            "Read back what was written, and compare it with what was asked.",
             certainty="likely",
-            details={"written": len(writes), "not_checked": len(targets)},
+            written=len(writes),
+            not_checked=len(targets),
         )
 
 
@@ -121,7 +122,7 @@ def _written(context: TrajectoryContext, position: str) -> _File | WrittenRecord
         or _echoed(context, position)
     ):
         return None
-    strings = [(scalar.pointer, scalar.value) for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    strings = [(scalar.pointer, scalar.value) for scalar in context.scalars[position] if isinstance(scalar.value, str)]
     named = [value for pointer, value in strings if _TARGET_KEYS.search(pointer.rpartition("/")[2])]
     path = next((value for value in named if _FILE.fullmatch(value.strip())), None)
     return written_record(context, position) if path is None else _File(path, _sheet(strings))
@@ -142,8 +143,8 @@ def _looked_at(
         return "content" if record_checked(context, written, target) else None
     looks = {
         _look(context, position, written, target)
-        for position in _later_looks(context, written)
-        if not reads_alone or context.only_reads(position)
+        for position, _ in _later(context, written)
+        if context.only_reads(position) or not (reads_alone or WRITES.search(context.calls[position].name or ""))
     }
     return "content" if "content" in looks else "existence" if "existence" in looks else None
 
@@ -156,26 +157,23 @@ def _echoed(context: TrajectoryContext, position: str) -> bool:
     """Whether the answer itself shows what was written."""
     answer = context.answer(position)
     text = "\n".join(texts_of(answer)) if answer is not None else ""
-    contents = [scalar.value for scalar in context.scalars(position) if isinstance(scalar.value, str)]
+    contents = [scalar.value for scalar in context.scalars[position] if isinstance(scalar.value, str)]
     return any(len(value) >= _MIN_ECHO and value.strip()[:_MIN_ECHO] in text for value in contents if "\n" in value)
 
 
-def _later_looks(context: TrajectoryContext, written: str) -> Iterator[str]:
-    """Calls of later steps that may have succeeded, other than writes."""
-    for position in context.rows:
-        if (
-            context.step_of[position] > context.step_of[written]
-            and context.outcome(position) in (Outcome.SUCCESS, Outcome.INCONCLUSIVE)
-            and (not WRITES.search(context.calls[position].name or "") or context.only_reads(position))
-        ):
-            yield position
+def _later(context: TrajectoryContext, written: str) -> Iterator[tuple[str, CallRow]]:
+    """Calls of later steps that may have succeeded."""
+    for position, row in context.rows.items():
+        later = context.step_of[position] > context.step_of[written]
+        if later and row.outcome in (Outcome.SUCCESS, Outcome.INCONCLUSIVE):
+            yield position, row
 
 
 def _look(context: TrajectoryContext, position: str, written: str, target: _File) -> Look | None:
     """What one call may have seen of a file."""
     call = context.calls[position]
     name = re.split(r"[/\\]", target.path)[-1].casefold()
-    texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars(position)]
+    texts = [(scalar.pointer, str(scalar.value).casefold()) for scalar in context.scalars[position]]
     texts.append(("/code", (call.raw or "").casefold()))
     programs = [text for pointer, text in texts if _PROGRAM_KEYS.search(pointer) and text]
     lists = all(map(_LISTS.match, programs)) if programs else bool(_METADATA.search(call.name or ""))
@@ -234,7 +232,7 @@ def written_record(context: TrajectoryContext, position: str) -> WrittenRecord |
     values = list(_contents(context, position))
     if not values or any(value in text for value in values):
         return None
-    arguments = ((_last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position))
+    arguments = ((_last(scalar.pointer), str(scalar.value)) for scalar in context.scalars[position])
     named = [(key, value) for key, value in arguments if _IDENTITY.search(key)]
     key, value = next(iter(named or _identities(structure_in(text))), ("", ""))
     return WrittenRecord(server, key, value) if value else None
@@ -243,15 +241,10 @@ def written_record(context: TrajectoryContext, position: str) -> WrittenRecord |
 def record_checked(context: TrajectoryContext, written: str, record: WrittenRecord) -> bool:
     """Whether a later call that was no write asked for the record, or was shown it."""
     contents = [*_contents(context, written), *([record.value] if _OPAQUE.fullmatch(record.value) else [])]
-    for position, row in context.rows.items():
-        if context.step_of[position] <= context.step_of[written] or context.outcome(position) not in (
-            Outcome.SUCCESS,
-            Outcome.INCONCLUSIVE,
-        ):
-            continue
+    for position, row in _later(context, written):
         if not context.only_reads(position) and row.server == record.server:
             continue
-        if any(_asks(record, _last(scalar.pointer), str(scalar.value)) for scalar in context.scalars(position)):
+        if any(_asks(record, _last(scalar.pointer), str(scalar.value)) for scalar in context.scalars[position]):
             return True
         text = context.answer_text(position)
         if any(value in text for value in contents):
@@ -266,7 +259,7 @@ def _readable(context: TrajectoryContext, server: str | None) -> bool:
 
 def _contents(context: TrajectoryContext, position: str) -> Iterator[str]:
     """What was written, as an answer would show it."""
-    for scalar in context.scalars(position):
+    for scalar in context.scalars[position]:
         if isinstance(scalar.value, str) and not _IDENTITY.search(_last(scalar.pointer)):
             value = scalar.value.strip().split("\n")[0][:_MAX_CONTENT]
             if len(value) >= _MIN_CONTENT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -223,7 +223,7 @@ def scores_in(reply: str, asked: Asked) -> dict[str, float]:
     Raises:
         ValueError: it holds no JSON object with all of them, or one is not within the scale; says which.
     """
-    value = next(_objects(reply), None)
+    value = _first_object(reply)
     if value is None:
         raise ValueError("there is no JSON object in the reply")
     if asked.pairs is not None:
@@ -234,18 +234,14 @@ def scores_in(reply: str, asked: Asked) -> dict[str, float]:
     return {name: _score(value[name], name, asked) for name in asked.dimensions}
 
 
-def _objects(reply: str) -> Iterator[dict[str, Any]]:
-    """Every JSON object in a text, the outermost ones alone."""
+def _first_object(reply: str) -> dict[str, Any] | None:
+    """The first JSON object in a text."""
     decoder, start = json.JSONDecoder(), reply.find("{")
     while start >= 0:
-        try:
-            value, end = decoder.raw_decode(reply, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            if isinstance(value, dict):
-                yield value
-        start = reply.find("{", end)
+        with suppress(ValueError, RecursionError):
+            return dict(decoder.raw_decode(reply, start)[0])
+        start = reply.find("{", start + 1)
+    return None
 
 
 def _pairs(value: dict[str, Any], asked: Asked) -> dict[str, float]:

@@ -1,23 +1,30 @@
-"""The prompts of judges: files of our own wording in `prompts/`, filled in for one task run as a judge reads it."""
+"""What judges read: the task runs of a run file or of results files, in prompts of our own wording in `prompts/`."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import Field
 
+from replay.alignment.tasks import pair_ids
+from replay.formats.results_file import ResultsFile
 from replay.formats.task_list import TaskDescription
-from replay.records import Call, Trajectory, digest, texts_of
+from replay.records import Call, Trajectory, digest, qualified_name, texts_of
 from replay.records.base import Record
 from replay.records.rating import Protocol
-from replay.records.server import Tool
+from replay.records.server import Server, Tool
+from replay.runfile import Run
+from replay.runfile.effects_journal import absolute_path
+from replay.runfile.task_runs import trajectories_by_path
+from replay.runfile.trajectory_queries import trajectory_record
 from replay.safety.text import cut
 
 _MAX_ARGUMENTS: Final = 600
@@ -200,3 +207,64 @@ def tool_lines(tools: Iterable[Tool]) -> str:
     """A line a tool."""
     lines = (f"- {tool.name}: {cut((tool.description or '').strip(), _MAX_DESCRIPTION)}" for tool in tools)
     return "\n".join(lines) or "(not given)"
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class TaskKnowledge:
+    """What is known beside the trajectories, by the tasks' ids."""
+
+    tasks: Mapping[str, TaskDescription] = field(default_factory=dict)
+    references: Mapping[str, Trajectory] = field(default_factory=dict)
+
+    def rated(self, file: str, trajectory: Trajectory, servers: Mapping[str, Server]) -> RatedRun:
+        """A task run with that."""
+        names = [trajectory.id, *([trajectory.task.id] if trajectory.task.id else [])]
+        return RatedRun(
+            file=file,
+            trajectory=trajectory,
+            task=_named(self.tasks, names),
+            reference=_named(self.references, names),
+            tools=trajectory.tools or _tools_of(trajectory.servers or tuple(servers.values())),
+        )
+
+
+def runs_in_file(run: Run, knowledge: TaskKnowledge) -> Callable[[], Iterator[RatedRun]]:
+    """The task runs of a run file, one at a time; sub-agents are part of the run that started them."""
+
+    def task_runs() -> Iterator[RatedRun]:
+        servers = run.servers()
+        for path, _, row in trajectories_by_path(run.connection):
+            trajectory = trajectory_record(run.connection, row)
+            if trajectory.parent is None:
+                yield knowledge.rated(path, trajectory, servers)
+
+    return task_runs
+
+
+def runs_of(files: Sequence[ResultsFile], knowledge: TaskKnowledge) -> Callable[[], Iterator[RatedRun]]:
+    """The task runs of results files."""
+
+    def task_runs() -> Iterator[RatedRun]:
+        for file in files:
+            for trajectory in file.trajectories():
+                if trajectory.parent is None:
+                    yield knowledge.rated(absolute_path(file.path), trajectory, {})
+
+    return task_runs
+
+
+def _named(known: Mapping[str, _T], names: Sequence[str]) -> _T | None:
+    """What is known under one of these ids, also where JSON wrote it without leading zeros."""
+    pairs = pair_ids(known, names)
+    return next((known[identifier] for identifier in pairs), None)
+
+
+def _tools_of(servers: Sequence[Server]) -> tuple[Tool, ...]:
+    return tuple(
+        tool.model_copy(update={"name": qualified_name(server.name, tool.name)})
+        for server in servers
+        for tool in server.tools
+    )

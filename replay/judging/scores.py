@@ -1,4 +1,4 @@
-"""From the replies of judges to measures: means as the papers take them, agreement, and what verdicts speak against.
+"""What the replies of judges say: means as the papers take them, agreement, and what verdicts speak against.
 
 Every score is put on [0, 1] first: those from 1 to 10 are divided by ten.
 """
@@ -6,16 +6,28 @@ Every score is put on [0, 1] first: those from 1 to 10 are divided by ten.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import correlation, fmean, pstdev, stdev
 from typing import Final, TypeAlias
 
-from replay.alignment.judges import trimmed_mean
-from replay.judging.prompts import PROMPTS_OF, RatedRun, load_prompt
+from replay.alignment.judges import TRIMMED_FROM, trimmed_mean
+from replay.alignment.other_benchmarks import mcpbench_rates
+from replay.judging.prompts import PROMPTS_OF, Prompt, RatedRun, load_prompt, versioned
 from replay.records import FAILURES, Outcome, texts_of
-from replay.records.rating import Contradiction, JudgeAgreement, Protocol, RatedMeasure, RatedModel, Rating
+from replay.records.rating import (
+    Contradiction,
+    JudgeAgreement,
+    JudgeReport,
+    Protocol,
+    RatedMeasure,
+    RatedModel,
+    Rating,
+)
+from replay.runfile import Run
+from replay.runfile.task_runs import outcomes_by_file_and_id
+from replay.runfile.task_runs import ratings as ratings_in
 
 TaskRunKey: TypeAlias = tuple[str, str]
 """File and trajectory."""
@@ -43,8 +55,13 @@ _SHOWN: Final = 3
 
 def normalised(rating: Rating) -> Values:
     """The scores of one reply in [0, 1]; nothing where it could not be read."""
-    most = load_prompt(rating.prompt.partition("/")[0]).scale[1]
+    most = _prompt(rating.prompt).scale[1]
     return {name: score / most for name, score in (rating.scores or {}).items()}
+
+
+def _prompt(named: str) -> Prompt:
+    """The prompt of a name with its version."""
+    return load_prompt(named.partition("/")[0])
 
 
 def coverage(pairs: Mapping[str, float]) -> float:
@@ -81,7 +98,7 @@ def _values(replies: Sequence[Rating], protocol: Protocol) -> Values:
     values: Values = {}
     for prompt, dimensions in by_prompt.items():
         combined = {name: mean(scores) for name, scores in dimensions.items()}
-        axes = load_prompt(prompt.partition("/")[0]).axes
+        axes = _prompt(prompt).axes
         if not axes:
             values[GROUNDED[protocol]] = coverage(combined)
             continue
@@ -193,13 +210,9 @@ def coefficient_of_variation(ratings: Iterable[Rating], protocol: Protocol) -> f
 
     None with fewer than two judges. A task run to which all judges gave 0 has none, and is left out.
     """
-    by_run: dict[TaskRunKey, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for rating in ratings:
-        if COMPLETION[protocol] in (scores := normalised(rating)):
-            by_run[rating.file, rating.trajectory][rating.judge].append(scores[COMPLETION[protocol]])
-    spreads = []
-    for judges in by_run.values():
-        means = [fmean(scores) for scores in judges.values()]
+    done, spreads = COMPLETION[protocol], []
+    for judges in _by_judge(ratings, protocol).values():
+        means = [fmean(scores[done]) for scores in judges.values() if done in scores]
         if len(means) > 1 and fmean(means):
             spreads.append(pstdev(means) / fmean(means))
     return fmean(spreads) if spreads else None
@@ -219,13 +232,7 @@ def contradictions(
         task_runs: what they are about.
         outcomes: of the calls of each task run.
     """
-    by_run: dict[TaskRunKey, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
-    for rating in ratings:
-        values = normalised(rating)
-        if values and not load_prompt(rating.prompt.partition("/")[0]).axes:
-            values = {GROUNDED[protocol]: coverage(values)}
-        for name, score in values.items():
-            by_run[rating.file, rating.trajectory][rating.judge].setdefault(name, []).append(score)
+    by_run = _by_judge(ratings, protocol)
     for task_run in task_runs:
         key = (task_run.file, task_run.trajectory.id)
         reasons = {
@@ -244,6 +251,18 @@ def contradictions(
                         score=score,
                         why=why,
                     )
+
+
+def _by_judge(ratings: Iterable[Rating], protocol: Protocol) -> dict[TaskRunKey, dict[str, dict[str, list[float]]]]:
+    """The scores that each judge gave of a task run, by measure; of pairs of steps, what they come to."""
+    by_run: dict[TaskRunKey, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(dict))
+    for rating in ratings:
+        values = normalised(rating)
+        if values and not _prompt(rating.prompt).axes:
+            values = {GROUNDED[protocol]: coverage(values)}
+        for name, score in values.items():
+            by_run[rating.file, rating.trajectory][rating.judge].setdefault(name, []).append(score)
+    return by_run
 
 
 def _all_failed(outcomes: Mapping[Outcome, int]) -> str | None:
@@ -273,3 +292,88 @@ def _numbers(text: str) -> Iterator[str]:
         number = match[0].replace(",", "")
         if sum(character.isdigit() for character in number) >= _FEWEST_DIGITS:
             yield number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def report_of(
+    run: Run,
+    protocol: Protocol,
+    task_runs: Callable[[], Iterator[RatedRun]],
+    judges: Iterable[str],
+    unanswered: Mapping[str, int],
+) -> JudgeReport:
+    """The report on what the run holds of these task runs and judges.
+
+    Args:
+        run: the run file.
+        protocol: whose rubric.
+        task_runs: gives them, as often as it is called.
+        judges: their names.
+        unanswered: how many requests about each model have no reply.
+    """
+    named = tuple(judges)
+    kept = rated(run, protocol, task_runs(), named)
+    outcomes = outcomes_by_file_and_id(run.connection)
+    rates = _mean_rates(kept, outcomes) if protocol == "mcpbench" else {}
+    return JudgeReport(
+        protocol=protocol,
+        prompts=tuple(map(versioned, PROMPTS_OF[protocol])),
+        judges=named,
+        notes=tuple(_notes(protocol, kept, len(named))),
+        models=tuple(rated_models(kept, protocol, unanswered, rates)),
+        agreement=tuple(agreement(kept)),
+        coefficient_of_variation=coefficient_of_variation(kept, protocol),
+        contradictions=tuple(contradictions(kept, protocol, task_runs(), outcomes)),
+    )
+
+
+def rated(run: Run, protocol: Protocol, task_runs: Iterable[RatedRun], judges: Iterable[str]) -> list[Rating]:
+    """The replies of these judges about these task runs, by the prompts of this version."""
+    asked = {(task_run.file, run.redactor.text(task_run.trajectory.id)) for task_run in task_runs}
+    prompts, named = set(map(versioned, PROMPTS_OF[protocol])), set(judges)
+    return [
+        rating
+        for rating in ratings_in(run.connection, protocol, sorted({file for file, _ in asked}))
+        if (rating.file, rating.trajectory) in asked and rating.prompt in prompts and rating.judge in named
+    ]
+
+
+def _mean_rates(
+    replies: Iterable[Rating], outcomes: Mapping[tuple[str, str], Mapping[Outcome, int]]
+) -> dict[str, float]:
+    """The mean of MCP-Bench's three rule-based rates over the rated task runs of each model, where all are known."""
+    counts: dict[str, Counter[Outcome]] = {}
+    for key, model in {(rating.file, rating.trajectory): rating.model for rating in replies}.items():
+        counts.setdefault(model, Counter()).update(outcomes.get(key, {}))
+    means = {}
+    for model, counted in counts.items():
+        found = mcpbench_rates(counted)
+        rates = (found.valid_tool_names, found.schema_compliance, found.execution_success)
+        known = [rate for rate in rates if rate is not None]
+        if len(known) == len(rates):
+            means[model] = fmean(known)
+    return means
+
+
+def score_file(replies: list[Rating], protocol: Protocol) -> dict[str, dict[str, dict[str, float]]]:
+    """M3-Bench's two columns by model and id, as `replay align --judge` reads them."""
+    models = {(rating.file, rating.trajectory): rating.model for rating in replies}
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for key, values in task_values(replies, protocol).items():
+        scores.setdefault(models[key], {})[key[1]] = values
+    return scores
+
+
+def _notes(protocol: Protocol, replies: list[Rating], judges: int) -> Iterator[str]:
+    if protocol == "m3":
+        if judges < TRIMMED_FROM:
+            what = "1 judge" if judges == 1 else f"{judges} judges"
+            yield f"{what}: no score is dropped; the paper has four, and drops the smallest and the largest"
+        if any(rating.prompt == versioned("m3-grounding") for rating in replies):
+            yield (
+                "grounding of a task: of each reference step the best score over the predicted steps, and their mean; "
+                "the paper leaves this open"
+            )
+        else:
+            yield "grounding is not judged: it needs the steps of a reference (--reference FILE)"
+    if protocol == "mcpbench":
+        yield "scores from 1 to 10 are divided by ten; each is the mean over five orders of the criteria"

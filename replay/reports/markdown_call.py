@@ -9,7 +9,7 @@ from typing import Final
 from replay import __version__
 from replay.analysis.known_failures import fingerprint
 from replay.diagnosis import TrajectoryContext, explains, findings_of_call
-from replay.diagnosis.phrasing import listed, unique
+from replay.diagnosis.phrasing import listed
 from replay.outcomes import answer_rules
 from replay.records import ERRORS_OF_TOOLS, FAILURES, EnvelopeKind, EnvelopeLayer, Outcome
 from replay.records.files import CallRow
@@ -99,7 +99,7 @@ def versions(context: TrajectoryContext, rows: list[CallRow]) -> str:
     if not rows:
         return program
     if not lines:
-        how = listed(unique(EVIDENCE[row.evidence] for row in rows))
+        how = listed(list(dict.fromkeys(EVIDENCE[row.evidence] for row in rows)))
         if all(row.evidence in ("format", "registry") for row in rows):
             return f"{program}; no server was asked, as {how} decided."
         whose = "this call" if len(rows) == 1 else "these calls"

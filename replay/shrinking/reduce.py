@@ -9,7 +9,7 @@ import copy
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from replay.dag.documents import join, parts
+from replay.dag.documents import join, with_value_at
 from replay.records import Call, JsonObject, Tool, Trajectory
 from replay.records.tool_name import with_calls
 
@@ -133,7 +133,7 @@ def shorter(call: Call, tool: Tool | None, bound: frozenset[str]) -> Iterator[Js
     for pointer, value in _long_values(arguments):
         if not _is_bound(pointer, bound):
             for less in _less(value):
-                yield _replaced(arguments, pointer, less)
+                yield with_value_at(copy.deepcopy(arguments), pointer, less)
 
 
 def bound_pointers(trajectory: Trajectory, position: str) -> frozenset[str]:
@@ -179,13 +179,3 @@ def _is_bound(pointer: str, bound: frozenset[str]) -> bool:
     return any(
         other == pointer or other.startswith(f"{pointer}/") or pointer.startswith(f"{other}/") for other in bound
     )
-
-
-def _replaced(arguments: JsonObject, pointer: str, value: Any) -> JsonObject:
-    changed = copy.deepcopy(arguments)
-    *path, last = parts(pointer)
-    holder: Any = changed
-    for part in path:
-        holder = holder[int(part)] if isinstance(holder, list) else holder[part]
-    holder[int(last) if isinstance(holder, list) else last] = value
-    return changed

@@ -79,15 +79,14 @@ def write_repro(shrunk: Shrunk, fleet: Fleet, directory: Path) -> Repro:
     trajectory, servers = files_in(directory)
     source = shrunk.trajectory.source.model_copy(update={"file": Path(shrunk.trajectory.source.file).name})
     write_json(TrajectoryFile(**{**dict(shrunk.trajectory), "source": source}), trajectory)
-    variables: dict[str, str] = {}
-    scripts, needs = Scripts(directory.absolute(), fleet.secrets()), dict[str, None]()
-    write_atomically(servers, _fleet_text(shrunk, fleet, directory, variables, scripts, needs))
+    copy = _FleetCopy(shrunk, fleet, directory)
+    write_atomically(servers, copy.text())
     run = directory / RUN
     words = ["replay", "classify", str(trajectory), "--servers", str(servers), "--run", str(run), "--fresh"]
     for name in sorted(shrunk.allowed):
         words += ["--allow-effects", name]
-    copies = tuple(scripts.copied.values())
-    return Repro(trajectory, servers, run, tuple(words), variables, tuple(needs), copies, made)
+    copies = tuple(copy.scripts.copied.values())
+    return Repro(trajectory, servers, run, tuple(words), copy.variables, tuple(copy.needs), copies, made)
 
 
 def write_test(repro: Repro, shrunk: Shrunk) -> Path:
@@ -111,94 +110,90 @@ def test_the_call_succeeds(replay_run):
     return path
 
 
-def _fleet_text(
-    shrunk: Shrunk,
-    fleet: Fleet,
-    directory: Path,
-    variables: dict[str, str],
-    scripts: Scripts,
-    needs: dict[str, None],
-) -> str:
-    """The fleet file: what each server said of itself stands as a comment, what was a secret as a variable."""
-    redactor = Redactor(fleet.secrets())
-    document: dict[str, Any] = {"version": 1}
-    if fleet.local_tools:
-        document["local_tools"] = list(fleet.local_tools)
-    workspace = _workspace(fleet, directory)
-    if workspace:
-        document["workspace"] = workspace
-    specs = {name: _spec(fleet, name, directory, redactor, variables, scripts) for name in sorted(shrunk.servers)}
-    document["servers"] = specs
-    for spec in specs.values():
-        needs.update(
-            dict.fromkeys(scripts.needs(spec["command"]) if "command" in spec else [f"access to {spec.get('url')}"])
-        )
-    comments = [
-        f"# {name}: {one_line(server.title or '?', 80)} {one_line(server.version or '?', 40)}, "
-        f"protocol {server.protocol or '?'}"
-        for name, server in sorted(shrunk.servers.items())
-    ]
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
-    wanted = f"# To run it, this is needed: {', '.join(['replay', *needs])}."
-    return "\n".join(["# The servers that the reproduction was made with.", *comments, wanted, text])
+class _FleetCopy:
+    """The fleet file of a reproduction, written for the directory that it stands in.
 
+    Args:
+        shrunk: names the servers that are needed.
+        fleet: where their settings are from.
+        directory: of the reproduction.
+    """
 
-def _spec(
-    fleet: Fleet, name: str, directory: Path, redactor: Redactor, variables: dict[str, str], scripts: Scripts
-) -> dict[str, Any]:
-    spec = fleet.servers[name].model_dump(mode="json", exclude_defaults=True)
-    spec["state"] = "trajectory" if fleet.servers[name].command is not None else fleet.servers[name].state
-    spec = {key: value for key, value in spec.items() if value not in ({}, [], None)}
-    for field in ("env", "headers"):
-        cleaned = {key: _secret(key, value, redactor, variables) for key, value in spec.get(field, {}).items()}
-        if cleaned:
-            spec[field] = cleaned
-    if "client_secret" in spec.get("auth", {}):
-        secret = spec["auth"]["client_secret"]
-        spec["auth"]["client_secret"] = _secret(f"{name}_client_secret", secret, redactor, variables)
-    spec["args"] = [
-        scripts.copy(fleet.directory / argument) or _moved(redactor.text(argument), fleet, directory)
-        for argument in spec.get("args", [])
-    ]
-    if "command" in spec:
-        script = scripts.copy(fleet.directory / spec["command"]) if os.sep in spec["command"] else None
-        spec["command"] = script or portable_command(spec["command"], fleet.directory, directory.absolute())
-    if "cwd" in spec:
-        spec["cwd"] = _relative(fleet.directory / spec["cwd"], directory)
-    if not spec["args"]:
-        del spec["args"]
-    return {key: spec[key] for key in sorted(spec, key=lambda key: (key not in ("command", "url", "args"), key))}
+    def __init__(self, shrunk: Shrunk, fleet: Fleet, directory: Path) -> None:
+        self._shrunk, self._fleet, self._directory = shrunk, fleet, directory
+        self._redactor = Redactor(fleet.secrets())
+        self.scripts = Scripts(directory.absolute(), fleet.secrets())
+        self.variables: dict[str, str] = {}
+        """Environment variables that stand where the fleet file has a secret, with that secret."""
+        self.needs: dict[str, None] = {}
+        """What must be installed."""
 
+    def text(self) -> str:
+        """What each server said of itself stands as a comment, what was a secret as a variable."""
+        document: dict[str, Any] = {"version": 1}
+        if self._fleet.local_tools:
+            document["local_tools"] = list(self._fleet.local_tools)
+        if workspace := self._workspace():
+            document["workspace"] = workspace
+        document["servers"] = specs = {name: self._spec(name) for name in sorted(self._shrunk.servers)}
+        for spec in specs.values():
+            needs = self.scripts.needs(spec["command"]) if "command" in spec else [f"access to {spec.get('url')}"]
+            self.needs.update(dict.fromkeys(needs))
+        comments = [
+            f"# {name}: {one_line(server.title or '?', 80)} {one_line(server.version or '?', 40)}, "
+            f"protocol {server.protocol or '?'}"
+            for name, server in sorted(self._shrunk.servers.items())
+        ]
+        text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=110)
+        wanted = f"# To run it, this is needed: {', '.join(['replay', *self.needs])}."
+        return "\n".join(["# The servers that the reproduction was made with.", *comments, wanted, text])
 
-def _secret(key: str, value: str, redactor: Redactor, variables: dict[str, str]) -> str:
-    """A literal secret becomes a variable of the same name, which its reader sets."""
-    cleaned = redactor.text(value)
-    if REDACTED not in cleaned:
-        return cleaned
-    name = "".join(c if c.isalnum() else "_" for c in key).upper()
-    variables[name] = value
-    return f"${{{name}}}"
+    def _spec(self, name: str) -> dict[str, Any]:
+        own, folder = self._fleet.servers[name], self._fleet.directory
+        spec = own.model_dump(mode="json", exclude_defaults=True)
+        spec["state"] = "trajectory" if own.command is not None else own.state
+        spec = {key: value for key, value in spec.items() if value not in ({}, [], None)}
+        for field in ("env", "headers"):
+            if field in spec:
+                spec[field] = {key: self._secret(key, value) for key, value in spec[field].items()}
+        if "client_secret" in spec.get("auth", {}):
+            spec["auth"]["client_secret"] = self._secret(f"{name}_client_secret", spec["auth"]["client_secret"])
+        if "args" in spec:
+            spec["args"] = [self.scripts.copy(folder / argument) or self._moved(argument) for argument in spec["args"]]
+        if "command" in spec:
+            script = self.scripts.copy(folder / spec["command"]) if os.sep in spec["command"] else None
+            spec["command"] = script or portable_command(spec["command"], folder, self._directory.absolute())
+        if "cwd" in spec:
+            spec["cwd"] = self._relative(folder / spec["cwd"])
+        return {key: spec[key] for key in sorted(spec, key=lambda key: (key not in ("command", "url", "args"), key))}
 
+    def _secret(self, key: str, value: str) -> str:
+        """A literal secret becomes a variable of the same name, which its reader sets."""
+        cleaned = self._redactor.text(value)
+        if REDACTED not in cleaned:
+            return cleaned
+        name = "".join(c if c.isalnum() else "_" for c in key).upper()
+        self.variables[name] = value
+        return f"${{{name}}}"
 
-def _workspace(fleet: Fleet, directory: Path) -> dict[str, Any]:
-    workspace = fleet.workspace
-    found: dict[str, Any] = {}
-    if workspace.template is not None:
-        found["template"] = _relative(fleet.directory / Path(workspace.template).expanduser(), directory)
-    if workspace.recorded_as:
-        found["recorded_as"] = list(workspace.recorded_as)
-    return found
+    def _workspace(self) -> dict[str, Any]:
+        workspace = self._fleet.workspace
+        found: dict[str, Any] = {}
+        if workspace.template is not None:
+            found["template"] = self._relative(self._fleet.directory / Path(workspace.template).expanduser())
+        if workspace.recorded_as:
+            found["recorded_as"] = list(workspace.recorded_as)
+        return found
 
+    def _moved(self, argument: str) -> str:
+        """A path, as it is seen from the new fleet file."""
+        text = self._redactor.text(argument)
+        path = self._fleet.directory / text
+        is_file = text and not text.startswith(("-", "$")) and text != os.sep and path.exists()
+        return self._relative(path) if is_file else text
 
-def _moved(text: str, fleet: Fleet, directory: Path) -> str:
-    """A path, as it is seen from the new fleet file."""
-    path = fleet.directory / text
-    is_file = text and not text.startswith(("-", "$")) and text != os.sep and path.exists()
-    return _relative(path, directory) if is_file else text
-
-
-def _relative(path: Path, directory: Path) -> str:
-    return os.path.relpath(path, directory.absolute())
+    def _relative(self, path: Path) -> str:
+        return os.path.relpath(path, self._directory.absolute())
 
 
 def confirm(repro: Repro, shrunk: Shrunk, redactor: Redactor) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,7 +150,7 @@ class Shrunk:
     servers: dict[str, Server]
     redaction_matters: bool
     """With the secrets taken out the call has another result."""
-    allowed: frozenset[str] = frozenset()
+    allowed: frozenset[str]
     """Servers whose effects had to be allowed."""
 
 
@@ -183,8 +183,8 @@ async def shrink(
     """
     fleet = _fresh_for_each(fleet, allowed)
     whole = _up_to(trajectory, position)
-    names = _servers_of(whole, fleet)
-    async with Interpreter(fleet, names=names, logs=logs) as interpreter:
+    named = servers_named(whole, fleet.servers)
+    async with Interpreter(fleet, names=[name for name in fleet.servers if name in named], logs=logs) as interpreter:
         await interpreter.start()
         whole = with_fleet_names(whole, interpreter.servers)
         trials = Trials(interpreter, facts_of(fleet), allowed, labels)
@@ -193,8 +193,7 @@ async def shrink(
         tell(f"{position} fails: {result.verdict.message}")
         search = _Search(trials, whole, position, first, max_replays - _RESERVED, tell)
         small = await search.shorten(await search.fewest())
-        shrunk = await _finish(trials, small, first, whole, position, fleet, dict(interpreter.servers))
-    return replace(shrunk, allowed=allowed & set(shrunk.servers))
+        return await search.finish(small, fleet, interpreter.servers, allowed)
 
 
 class _Search:
@@ -259,34 +258,28 @@ class _Search:
         trial = await self._trials.replay(trajectory, self._position)
         return trial.failure == self._failure
 
-
-async def _finish(
-    trials: Trials,
-    small: Trajectory,
-    failure: Failure,
-    whole: Trajectory,
-    position: str,
-    fleet: Fleet,
-    servers: dict[str, Server],
-) -> Shrunk:
-    """Take the secrets out, and replay once more what will be written."""
-    redactor = Redactor(fleet.secrets())
-    cleaned = Trajectory.model_validate(redactor.json(small.model_dump(mode="json")))
-    again, result, drawn = await trials.replay(cleaned, position)
-    changed = cleaned != small
-    if again != failure and not changed:
-        raise UsageError(f"{position} does not fail the same way each time: it is flaky, and nothing was written")
-    needed = trials.servers(cleaned)
-    return Shrunk(
-        trajectory=cleaned,
-        position=position,
-        result=result,
-        drawn=drawn,
-        replays=trials.count,
-        calls_before=sum(1 for _ in whole.calls()),
-        servers={name: server for name, server in servers.items() if name in needed},
-        redaction_matters=again != failure,
-    )
+    async def finish(
+        self, small: Trajectory, fleet: Fleet, servers: Mapping[str, Server], allowed: frozenset[str]
+    ) -> Shrunk:
+        """Take the secrets out, and replay once more what will be written."""
+        cleaned = Trajectory.model_validate(Redactor(fleet.secrets()).json(small.model_dump(mode="json")))
+        again, result, drawn = await self._trials.replay(cleaned, self._position)
+        if again != self._failure and cleaned == small:
+            raise UsageError(
+                f"{self._position} does not fail the same way each time: it is flaky, and nothing was written"
+            )
+        needed = {name: server for name, server in servers.items() if name in self._trials.servers(cleaned)}
+        return Shrunk(
+            trajectory=cleaned,
+            position=self._position,
+            result=result,
+            drawn=drawn,
+            replays=self._trials.count,
+            calls_before=sum(1 for _ in self._whole.calls()),
+            servers=needed,
+            redaction_matters=again != self._failure,
+            allowed=allowed & needed.keys(),
+        )
 
 
 def _check(failure: Failure, result: CallResult, position: str) -> None:
@@ -314,11 +307,6 @@ def _up_to(trajectory: Trajectory, position: str) -> Trajectory:
     )
     earlier = [call.position for step in trajectory.steps[:step] for call in step.calls]
     return part_of(trajectory, [*earlier, position])
-
-
-def _servers_of(trajectory: Trajectory, fleet: Fleet) -> list[str]:
-    names = servers_named(trajectory, fleet.servers)
-    return [name for name in fleet.servers if name in names]
 
 
 def _fresh_for_each(fleet: Fleet, allowed: frozenset[str]) -> Fleet:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, align_model, pair_ids, signatures_to_embed
-from replay.alignment.aligner import VALUES, sweep
+from replay.alignment.aligner import VALUES, AlignmentSettings, Results, align_model, signatures_to_embed, sweep
 from replay.alignment.judges import Judges
 from replay.alignment.tables import by_type, calls_table, differing_ids, explain, leaderboard_text
+from replay.alignment.tasks import Reference, pair_ids
 from replay.records import Outcome
 from replay.records.alignment import AlignedCall, CallClass, JudgeScores
 

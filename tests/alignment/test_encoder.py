@@ -78,7 +78,9 @@ def test_nothing_to_embed_needs_no_model() -> None:
 def test_the_second_time_comes_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "c.sqlite3"
     first = Embedder(None, cache, pytest.fail).embed(TEXTS[:3])
-    monkeypatch.setattr("replay.alignment.encoder.load_encoder", lambda model: pytest.fail("the model was loaded"))
+    monkeypatch.setattr(
+        "replay.alignment.embedding_cache.load_encoder", lambda model: pytest.fail("the model was loaded")
+    )
     second = Embedder(None, cache, pytest.fail).embed(TEXTS[:3])
     for text in TEXTS[:3]:
         np.testing.assert_array_equal(first[text], second[text])

@@ -12,7 +12,7 @@ from replay.alignment.metrics import (
     covered_order,
     covered_similarity,
     in_order,
-    mean_strong_similarity,
+    mean_strong,
     merge_purity,
     overall_average,
     precision,
@@ -42,8 +42,9 @@ def test_recall_and_precision() -> None:
 def test_argument_similarity() -> None:
     assert covered_similarity(EXAMPLE) == pytest.approx(4 / 5 * (0.9 + 0.7 + 0.8 + 0.6) / 4)
     assert covered_similarity(EXAMPLE, 0.8) == pytest.approx(2 / 5 * (0.9 + 0.8) / 2)
-    assert mean_strong_similarity(EXAMPLE, 0.8) == pytest.approx((0.9 + 0.8) / 2)
-    assert mean_strong_similarity(EXAMPLE, 0.95) == 0
+    similarities = [pair.similarity for pair in EXAMPLE.pairs]
+    assert mean_strong(similarities, 0.8) == pytest.approx((0.9 + 0.8) / 2)
+    assert mean_strong(similarities, 0.95) == 0
 
 
 def test_step_coherence_is_the_same_number_both_ways() -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, align_model, sign, signatures_to_embed
-from replay.alignment.aligner import group_by_model
+from replay.alignment.aligner import AlignmentSettings, Results, align_model, group_by_model, signatures_to_embed
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
+from replay.alignment.tasks import Reference, sign
 from replay.analysis.compare import CompareSettings, compare_models
 from replay.analysis.statistics import wilson
 from replay.charts.metrics import metric_by_type

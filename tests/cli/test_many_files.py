@@ -80,7 +80,7 @@ def test_show_goes_on_where_a_file_of_a_folder_is_broken(folder: Path) -> None:
 
 
 def test_align_reads_a_folder_and_says_what_is_wrong_in_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from replay.alignment import read_reference
+    from replay.alignment.tasks import read_reference
 
     (reference_file,) = open_files([folder / "a_test_mcp.json"], FileNames())
     reference = read_reference(reference_file, {})
@@ -91,7 +91,7 @@ def test_align_reads_a_folder_and_says_what_is_wrong_in_it(folder: Path, capsys:
 
 
 def test_align_refuses_a_folder_without_results(tmp_path: Path, folder: Path) -> None:
-    from replay.alignment import read_reference
+    from replay.alignment.tasks import read_reference
 
     (reference_file,) = open_files([folder / "a_test_mcp.json"], FileNames())
     reference = read_reference(reference_file, {})

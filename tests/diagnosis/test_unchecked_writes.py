@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from replay.alignment import AlignmentSettings, Reference, Results, align_model, sign, signatures_to_embed
+from replay.alignment.aligner import AlignmentSettings, Results, align_model, signatures_to_embed
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
+from replay.alignment.tasks import Reference, sign
 from replay.diagnosis import findings_of_call, findings_of_trajectory
 from replay.diagnosis.diagnose import FindingStore
 from replay.formats import open_file

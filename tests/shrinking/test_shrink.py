@@ -13,7 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from replay.analysis.answer_labels import AnswerLabel, rules_of_labels
+from replay.analysis.answer_labels import AnswerLabel
 from replay.cli.shrink import shrink as shrink_verb
 from replay.errors import UsageError
 from replay.formats import open_file
@@ -144,7 +144,7 @@ def test_a_crash_and_an_error_that_nothing_explains_are_shrunk_as_failures_are(
 def test_a_failure_that_only_a_label_tells_is_shrunk_too(shrunk_from: Callable[..., Shrunk]) -> None:
     said = AnswerLabel(tool="bank/remark", template="*", outcome=Outcome.NOT_FOUND)
     calls: Calls = [("bank/open", {"account": "A"}), ("bank/remark", {"n": "1"})]
-    shrunk = shrunk_from(calls, labels=rules_of_labels([said]))
+    shrunk = shrunk_from(calls, labels=(said.rule(),))
     assert [call.name for call in shrunk.trajectory.calls()] == ["bank/remark"]
     assert shrunk.result.verdict.rule.startswith("label.")
 

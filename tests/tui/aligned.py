@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from replay.alignment import AlignmentSettings, Results, align_model, read_reference, sign, signatures_to_embed
+from replay.alignment.aligner import AlignmentSettings, Results, align_model, signatures_to_embed
 from replay.alignment.judges import Judges
 from replay.alignment.output import RunStore
+from replay.alignment.tasks import read_reference, sign
 from replay.formats import open_file
 from tests.tui.sample import calls, sample_run, task
 

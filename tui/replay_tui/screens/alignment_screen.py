@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.widgets import Tabs
 
-from replay.alignment import SignedTask, sign
+from replay.alignment.tasks import SignedTask, sign
 from replay.records.alignment import COLUMNS, AlignedCall, AlignedModel, AlignedTask
 from replay.runfile import alignment_queries, trajectory_queries
 from replay.runfile.alignment_queries import ReferenceCall, TaskRow
