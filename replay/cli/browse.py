@@ -11,19 +11,25 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import click
 
 from replay.cli.input_files import InputFiles
 from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
 from replay.cli.terminal import echo_err
 from replay.errors import RunFileError, UsageError
+from replay.records.summary import UnreadFile
+from replay.runfile import Run
+from replay.runfile.repeated_calls import leave_out_repeated
+from replay.runfile.unread_files import save_unread
+from replay.safety.filesystem import open_regular
+from replay.safety.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records.summary import UnreadFile
     from replay.replayer.plan import Progress
 
 EXAMPLES = """\b
@@ -103,8 +109,6 @@ def _check_terminal() -> None:
 
 def is_run(path: Path) -> bool:
     """Whether a file is one of SQLite's, as runs are."""
-    from replay.safety.filesystem import open_regular
-
     try:
         with open_regular(path) as file:
             return file.read(len(_SQLITE)) == _SQLITE
@@ -135,12 +139,8 @@ def judge_by_recording(
         unread: what could not be read beside them.
         with_findings: keep what the trajectories show too.
     """
-    import anyio
-
     from replay.cli.progress import shown_progress
     from replay.replayer.plan import Progress
-    from replay.runfile import Run
-    from replay.runfile.unread_files import save_unread
 
     async def judge() -> None:
         progress = Progress()
@@ -172,9 +172,6 @@ async def judge_recorded(
     from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
-    from replay.runfile import Run
-    from replay.runfile.repeated_calls import leave_out_repeated
-    from replay.safety.redaction import Redactor
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         on_done = FindingStore(run).keep if with_findings else None

@@ -32,18 +32,25 @@ from replay.cli.options import (
     workers_options,
 )
 from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, run_in_order, typed_command
+from replay.errors import FoundFailuresError, UsageError
+from replay.records import RuleSpec, qualified_name
+from replay.records.summary import RunSummary
+from replay.runfile import Run, summarize
+from replay.runfile.compare_queries import has_format
+from replay.runfile.run_command import RunCommand, save_command
+from replay.runfile.summary import breakdown, calls_without_answer, has_calls_of
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
+from replay.suggestions import nearest_name
 
 if TYPE_CHECKING:
     from replay.cli.known import KnownInRun
     from replay.cli.options import FailCondition
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records import RuleSpec
-    from replay.records.summary import RunSummary
     from replay.replayer.cassette import Cassette
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options
-    from replay.runfile import Run
 
 _WITHOUT_FLEET = (
     "Name one with --servers FILE (your MCP client's server JSON will do), or judge by the recorded answers with "
@@ -194,7 +201,6 @@ def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
 
 
 def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
-    from replay.errors import UsageError
     from replay.replayer.cassette import read_cassette
 
     if strict and path is None:
@@ -214,9 +220,6 @@ def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, st
     Raises:
         FoundFailuresError: it is strict, and the cassette did not.
     """
-    from replay.errors import FoundFailuresError
-    from replay.runfile.summary import calls_without_answer, has_calls_of
-
     if cassette is None:
         return
     servers = [name for name, server in cassette.servers.items() if server.error is None]
@@ -241,7 +244,6 @@ def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, 
         FoundFailuresError: there is.
     """
     from replay.cli.options import found_by
-    from replay.errors import FoundFailuresError
 
     if found := found_by(conditions, summary.outcomes, known.new if known else 0):
         raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
@@ -253,8 +255,6 @@ def _begin(run: Run, fleet: Fleet | None, options: Options, names: str | None) -
     Raises:
         UsageError: the run holds verdicts that would be dropped.
     """
-    from replay.runfile.run_command import RunCommand, save_command
-
     _check_only(run, options)
     command = RunCommand(
         servers=str(fleet.path.absolute()) if fleet else None,
@@ -283,9 +283,6 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:
-    from replay.errors import UsageError
-    from replay.suggestions import nearest_name
-
     known = list(fleet.servers) if fleet else []
     for name in names:
         if known and name not in known:
@@ -295,9 +292,6 @@ def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str
 
 
 def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
-    from replay.runfile import Run
-    from replay.safety.redaction import Redactor
-
     return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
 
 
@@ -308,9 +302,6 @@ def _check_only(run: Run, options: Options) -> None:
         UsageError: it holds others.
     """
     from replay.diagnosis.phrasing import counted
-    from replay.errors import UsageError
-    from replay.records import qualified_name
-    from replay.runfile.summary import breakdown
 
     groups = breakdown(run.connection, "tool") if options.only is not None else []
     held = sum(sum(group.outcomes.values()) for group in groups)
@@ -326,9 +317,7 @@ def _check_only(run: Run, options: Options) -> None:
 def _print(
     run: Run, inputs: InputFiles, options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
 ) -> RunSummary:
-    from replay.errors import UsageError
     from replay.reports.summary import MAX_LISTED
-    from replay.runfile import summarize
 
     files = run.file_ids(inputs.paths)
     summary = summarize(run, files=files, most_models=MAX_LISTED, unread=inputs.unread)
@@ -359,8 +348,6 @@ def _print(
 def _mcpbench_rates(run: Run, files: Sequence[int], summary: RunSummary) -> Iterator[str]:
     """The benchmark's three rates of each model, where its results are among the files."""
     from replay.formats.mcpbench_results import McpBenchReader
-    from replay.runfile.compare_queries import has_format
-    from replay.safety.text import one_line
 
     if not has_format(run.connection, McpBenchReader.name, files):
         return
@@ -389,8 +376,6 @@ def _terminal() -> tuple[int, Callable[[str], str]]:
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.safety.text import one_line
-
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
     commands = [["browse", *where]]
     if summary.failures:

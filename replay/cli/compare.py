@@ -23,10 +23,12 @@ from replay.cli.options import (
 )
 from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
 from replay.cli.terminal import echo_err
+from replay.errors import InputError, UsageError
+from replay.runfile import Run
+from replay.runfile.compare_queries import file_paths
 
 if TYPE_CHECKING:
     from replay.formats.file_names import FileNames
-    from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -89,8 +91,6 @@ def compare(
 
     form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
     if judge_paths and reference is None:
-        from replay.errors import UsageError
-
         raise UsageError("--judge goes with --reference: the scores count in its average")
     files, run_path = run_among(files, run_path)
     inputs = InputFiles(files, names) if files else None
@@ -133,8 +133,6 @@ def run_of(
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
     from replay.cli.options import find_missing_findings
-    from replay.runfile import Run
-    from replay.runfile.compare_queries import file_paths
 
     with ExitStack() as stack:
         if inputs is not None:
@@ -154,9 +152,6 @@ def run_of(
 
 def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack, with_findings: bool) -> Path:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
-    from replay.errors import InputError
-    from replay.runfile import Run
-
     opened = inputs.open_all()
     if run_path.exists():
         with Run.read(run_path) as run:

@@ -17,12 +17,15 @@ from replay.cli.options import files_argument, names_option, strict_option, work
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err, note, without_secrets
 from replay.errors import InputError, UsageError
+from replay.records import Trajectory
+from replay.records.files import TrajectoryFile, stamped
+from replay.safety.filesystem import write_atomically
+from replay.safety.redaction import Redactor, secrets_around
+from replay.safety.text import printable
 
 if TYPE_CHECKING:
     from replay.formats.results_file import ResultsFile, UnopenedFile
-    from replay.records import Trajectory
     from replay.replayer.pool import WorkerLocation
-    from replay.safety.redaction import Redactor
 
 
 _TRAJECTORIES_A_PART = 500
@@ -94,8 +97,6 @@ def convert(
 
 def _description(results: ResultsFile) -> str:
     """What a file is and what is in it, in one line."""
-    from replay.safety.text import printable
-
     unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
     return printable(f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}")
 
@@ -108,7 +109,6 @@ def _contents(results: ResultsFile) -> str:
 def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:
     """What takes the secrets out of DAG files, and replaces the names that stand in these files."""
     from replay.cli.redact import known_identities
-    from replay.safety.redaction import Redactor, secrets_around
 
     redactor = Redactor(secrets_around(os.environ))
     if not named:
@@ -122,8 +122,6 @@ def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:
 
 def _write(source: str, files: Iterable[tuple[str, str]], targets: dict[tuple[str, str], Path]) -> None:
     """Write the DAG files of a results file, each given with the id of its trajectory."""
-    from replay.safety.filesystem import write_atomically
-
     for identifier, text in files:
         path = targets[source, identifier]
         write_atomically(path, text, "surrogatepass")
@@ -133,7 +131,6 @@ def _write(source: str, files: Iterable[tuple[str, str]], targets: dict[tuple[st
 def _dag_file(trajectory: Trajectory, redactor: Redactor) -> str:
     """The DAG file of a trajectory without secrets, its data edges inferred where the source has none."""
     from replay.dag import infer_edges
-    from replay.records.files import TrajectoryFile, stamped
 
     edges = infer_edges(trajectory) if trajectory.edges is None else trajectory.edges
     return _written(stamped(redactor.record(TrajectoryFile(**{**dict(trajectory), "edges": edges}))))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import json_option, known_option, parts_of_fail_on
 from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, without_secrets
-
-if TYPE_CHECKING:
-    from replay.records import Record
-
+from replay.errors import FoundFailuresError, UsageError
+from replay.records import Record
+from replay.records.files import stamped
+from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -61,8 +60,6 @@ def diff(
     compared with the next. Failures are told by their fingerprints (`replay known`): when each was first and last seen,
     in how many calls, in which models.
     """
-    from replay.errors import UsageError
-
     conditions = _fail_conditions(fail_on)
     if (len(run_paths) < 2) == (models is None) or (models is not None and len(run_paths) > 1):
         raise UsageError("say what to compare: A B [C ...], or RUN --models A B")
@@ -76,7 +73,6 @@ def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_j
     from replay.analysis.diff import diff_models
     from replay.reports.diff import diff_text
     from replay.reports.json_ import DiffDocument
-    from replay.runfile import Run
 
     with Run.read(path) as run:
         comparison = diff_models(run, *models)
@@ -90,7 +86,6 @@ def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path |
     from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports.diff import diff_text, failures_section, history_text
     from replay.reports.json_ import DiffDocument, HistoryDocument
-    from replay.runfile import Run
 
     known = read_known_file(known_path or find_known_file(paths[-1])).failures
     with ExitStack() as stack:
@@ -124,8 +119,6 @@ def _run_of(path: Path, stack: ExitStack) -> Path:
 
 def _print(shown: Record | str) -> None:
     """A document as JSON, its stamp first; or text."""
-    from replay.records.files import stamped
-
     with closed_pipe_ignored():
         if isinstance(shown, str):
             click.echo(without_secrets(shown))
@@ -134,8 +127,6 @@ def _print(shown: Record | str) -> None:
 
 
 def _fail_conditions(fail_on: str | None) -> set[str]:
-    from replay.errors import UsageError
-
     conditions = set(parts_of_fail_on(fail_on))
     unknown = sorted(conditions - {"worse", "new"})
     if unknown:
@@ -145,7 +136,6 @@ def _fail_conditions(fail_on: str | None) -> set[str]:
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:
     from replay.diagnosis.phrasing import counted
-    from replay.errors import FoundFailuresError
 
     found = []
     if "worse" in conditions and worse:

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import click
 
 from replay.cli.options import allow_effects_option, fleet_of, fleet_option
@@ -14,6 +15,8 @@ from replay.cli.output import file_stems
 from replay.cli.progress import echo_server_event
 from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
+from replay.records import Trajectory
+from replay.safety.redaction import Redactor, secrets_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from replay.driving.protocols import DriveProtocol
     from replay.formats.task_list import TaskDescription
     from replay.interpreter import Fleet
-    from replay.records import Trajectory
 
 EXAMPLES = """\b
 Examples:
@@ -141,11 +143,8 @@ def _drive(
     tasks_path: Path, tasks: Sequence[TaskDescription], fleet: Fleet, settings: DriveSettings, output: Path
 ) -> None:
     """Drive what is not done yet, write the results, and say what there is."""
-    import anyio
-
     from replay.diagnosis.phrasing import counted
     from replay.driving.drive import DrivenTask, Driver, finished, write_m3_results
-    from replay.safety.redaction import Redactor, secrets_around
 
     folder = output / "trajectories"
     folder.mkdir(parents=True, exist_ok=True)

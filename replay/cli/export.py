@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterator
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err
-
-if TYPE_CHECKING:
-    from replay.records import JsonObject
+from replay.errors import UsageError
+from replay.records import JsonObject
+from replay.runfile import Run
+from replay.safety.filesystem import write_atomically
 
 FORMATS = ("atif", "otlp", "inspect", "openai")
 
@@ -51,9 +51,7 @@ def export(
     span attributes and events, the metadata of Inspect's scores. Without -o the one document goes to stdout. Secrets
     are taken out.
     """
-    from replay.errors import UsageError
     from replay.exporting import export as exported
-    from replay.runfile import Run
 
     with Run.read(run_to_read(run_path, run_argument)) as run:
         documents = exported(run, form, trajectory=trajectory, model=model)
@@ -69,9 +67,6 @@ def export(
 
 def _written(documents: Iterator[tuple[str, JsonObject]], output: Path, force: bool) -> Iterator[Path]:
     """Write each document to a file of its own; no two have the same name on any file system."""
-    from replay.errors import UsageError
-    from replay.safety.filesystem import write_atomically
-
     names, contents = tee(documents)
     for stem, (_, document) in zip(file_stems(name for name, _ in names), contents, strict=True):
         path = output / f"{stem}.json"

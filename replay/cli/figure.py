@@ -10,6 +10,8 @@ import click
 from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import output_format, output_options, write_output
 from replay.cli.terminal import echo_err
+from replay.errors import UsageError
+from replay.runfile import Run
 
 if TYPE_CHECKING:
     from replay.charts.matplotlib_ import ChartFormat, Medium
@@ -70,9 +72,7 @@ def figure(
     from replay.charts.catalogue import CHARTS, chart_csv, chart_data, chart_json, check_chart
     from replay.charts.matplotlib_ import drawn
     from replay.charts.options import ChartOptions
-    from replay.errors import UsageError
     from replay.reports.basis import certainty_line
-    from replay.runfile import Run
 
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")
@@ -91,7 +91,6 @@ def figure(
 def _form(output: Path | None, data_format: str | None, *, force: bool) -> str:
     """What to write: as it is asked for, else as the output is named."""
     from replay.charts.matplotlib_ import ChartFormat
-    from replay.errors import UsageError
 
     if output is None and data_format is None:
         raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from replay.cli.terminal import SlowLines, echo_err, error_text, note
+from replay.errors import FormatError, InputError, PartlyReadError, TooOldError
+from replay.records.summary import UnreadFile
 
 if TYPE_CHECKING:
-    from replay.errors import FormatError
     from replay.formats import FilesOpened
     from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
-    from replay.records.summary import UnreadFile
     from replay.replayer.judging import Source
 
 
@@ -51,8 +51,6 @@ class InputFiles:
         calls: int | None = None,
         most_calls: int | None = None,
     ) -> None:
-        from replay.records.summary import UnreadFile
-
         file = UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls, most_calls=most_calls)
         self.unread.append(file)
 
@@ -72,8 +70,6 @@ class InputFiles:
 
     def refused(self, source: Source, error: FormatError) -> None:
         """Tell that a file cannot be read; the others go on."""
-        from replay.errors import TooOldError
-
         self._any_too_old |= isinstance(error, TooOldError)
         self._opened.refuse(_source(source), error)
 
@@ -83,7 +79,6 @@ class InputFiles:
         Raises:
             InputError: none can be read, or none has a call although that is needed.
         """
-        from replay.errors import FormatError
         from replay.formats.results_file import Room, look_through
 
         room, files, lines = Room(), [], SlowLines()
@@ -111,7 +106,6 @@ class InputFiles:
         Raises:
             InputError: none can be read.
         """
-        from replay.errors import FormatError
         from replay.formats.results_file import look_through
 
         if is_known and self._sources:
@@ -132,8 +126,6 @@ class InputFiles:
         Raises:
             InputError: there is not.
         """
-        from replay.errors import InputError
-
         self._opened.finish()
         if not self.paths and self._any_too_old and not self.unread:
             raise InputError("", "no session is as new as --since says; name an earlier time")
@@ -153,7 +145,6 @@ class InputFiles:
             PartlyReadError: one that was found in a folder or an archive could not, or not as a whole.
         """
         from replay.diagnosis.phrasing import counted
-        from replay.errors import InputError, PartlyReadError
 
         if self.unread:
             message = f"{counted(len(self.unread), 'file')} could not be read, or not as a whole; see above"

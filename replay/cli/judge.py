@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import click
 
 from replay.cli.compare import run_among
@@ -26,14 +28,15 @@ from replay.cli.output import check_free, output_options, stdout_width, write_ou
 from replay.cli.terminal import SlowLines, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
 from replay.records.rating import PROTOCOLS, Protocol
+from replay.runfile import Run
+from replay.runfile.ratings import is_rated
+from replay.safety.redaction import Redactor, secrets_around
 
 if TYPE_CHECKING:
     from replay.chat import Limits, ModelSettings
     from replay.judging.asking import AskingProgress, RatingRequest
     from replay.judging.prompts import RatedRun
     from replay.judging.task_runs import TaskKnowledge
-    from replay.runfile import Run
-    from replay.safety.redaction import Redactor
 
 EXAMPLES = """\b
 Examples:
@@ -99,7 +102,6 @@ def judge(
     from replay.chat import Limits, read_models
     from replay.judging.asking import open_requests
     from replay.judging.task_runs import runs_in_file, runs_of
-    from replay.runfile import Run
 
     if output is not None:
         check_free(output, force=force)
@@ -128,10 +130,6 @@ def judge(
 
 def _redactor(fleet_path: Path | None) -> Redactor:
     """Takes out the fleet's secrets, those of the environment, and whatever looks like a token."""
-    import os
-
-    from replay.safety.redaction import Redactor, secrets_around
-
     fleet = fleet_of(fleet_path)
     return Redactor({*(fleet.secrets() if fleet else ()), *secrets_around(os.environ)})
 
@@ -169,8 +167,6 @@ def _ask(
     Raises:
         NoServerReachedError: not one judge gave a reply.
     """
-    import anyio
-
     from replay.judging.asking import AskingProgress, ask_all
 
     if not requests:
@@ -199,8 +195,6 @@ def _ask(
 
 
 async def _tell(progress: AskingProgress, limits: Limits, lines: SlowLines) -> None:
-    import anyio
-
     while True:
         await anyio.sleep(1)
         tokens = limits.input_tokens + limits.output_tokens
@@ -220,7 +214,6 @@ def _print(
     from replay.judging.report import rated, report_of, score_file
     from replay.reports import document_text
     from replay.reports.judges import judges_text
-    from replay.runfile.ratings import is_rated
 
     unanswered = Counter(
         request.model

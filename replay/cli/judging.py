@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replay.cli.terminal import echo_err, note
+from replay.runfile import Run, withheld_servers
+from replay.runfile.repeated_calls import leave_out_repeated
+from replay.runfile.unread_files import save_unread
 
 if TYPE_CHECKING:
     from replay.cli.input_files import InputFiles
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import Pool, WorkerLocation
-    from replay.runfile import Run
 
 
 async def judge_with_progress(
@@ -43,9 +45,6 @@ async def judge_with_progress(
     from replay.diagnosis.diagnose import FindingStore
     from replay.diagnosis.phrasing import counted
     from replay.replayer.plan import Progress
-    from replay.runfile import withheld_servers
-    from replay.runfile.repeated_calls import leave_out_repeated
-    from replay.runfile.unread_files import save_unread
 
     progress = Progress(warn=note)
     findings = FindingStore(run)

@@ -10,12 +10,18 @@ import click
 from replay.cli.options import json_option, known_option, read_run_option, run_option, run_to_read
 from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, echo_err, without_secrets
+from replay.errors import UsageError
+from replay.records.finding import KnownFailure, RecurringFailure
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import find_call
+from replay.safety.redaction import clean
+from replay.safety.text import one_line
+from replay.suggestions import nearest_name, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from replay.analysis.known_failures import KnownFailures
-    from replay.records.finding import RecurringFailure
 
 EXAMPLES = """\b
 Examples:
@@ -70,10 +76,6 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
     from pydantic import ValidationError
 
     from replay.analysis.known_failures import NAME, add_known
-    from replay.errors import UsageError
-    from replay.records.finding import KnownFailure
-    from replay.safety.redaction import clean
-    from replay.safety.text import one_line
 
     if not (issue or note):
         raise UsageError("say what is known of it: --issue URL, --note TEXT or both")
@@ -99,8 +101,6 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
 def remove(fingerprint: str, run_path: Path, known_path: Path | None) -> None:
     """Take a failure out of replay-known.yaml."""
     from replay.analysis.known_failures import NAME, find_known_file, read_known_file, remove_known
-    from replay.errors import UsageError
-    from replay.suggestions import nearest_name
 
     path = known_path or find_known_file(run_path)
     if path is None:
@@ -154,7 +154,6 @@ def _failures(
     run_path: Path, known_path: Path | None, *, must_exist: bool = True
 ) -> tuple[KnownFailures, tuple[RecurringFailure, ...]]:
     from replay.analysis.known_failures import KnownFailures, failures_of, find_known_file, read_known_file
-    from replay.runfile import Run
 
     absent = known_path is not None and not known_path.exists() and not must_exist
     book = KnownFailures() if absent else read_known_file(known_path or find_known_file(run_path))
@@ -165,9 +164,6 @@ def _failures(
 
 def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Path) -> RecurringFailure:
     """The failure that a fingerprint, its beginning or a call's id names."""
-    from replay.errors import UsageError
-    from replay.suggestions import nearest_names
-
     wanted = _fingerprint_of_call(identifier, run_path) if ":" in identifier else identifier.lower()
     found = [failure for failure in failures if failure.fingerprint.startswith(wanted)] if wanted else []
     if len(found) == 1:
@@ -181,9 +177,6 @@ def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Pat
 
 def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
     from replay.analysis.known_failures import failed_calls
-    from replay.errors import UsageError
-    from replay.runfile import Run
-    from replay.runfile.trajectory_queries import find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, identifier)

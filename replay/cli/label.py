@@ -9,6 +9,10 @@ import click
 
 from replay.cli.options import json_option
 from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.errors import UsageError
+from replay.records import Outcome, Reason
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
 
 if TYPE_CHECKING:
     from replay.analysis.answer_labels import Survey
@@ -57,7 +61,6 @@ def label(
     """
     from replay.analysis.answer_labels import read_labels, rules_of_labels, survey
     from replay.diagnosis.phrasing import counted
-    from replay.errors import UsageError
 
     paths = (*files, *((folder,) if folder is not None else ()))
     if not paths:
@@ -77,8 +80,6 @@ def label(
 
 def _write(found: Survey, mean: str, note: str, path: Path) -> None:
     from replay.analysis.answer_labels import AnswerLabel, write_label
-    from replay.errors import UsageError
-    from replay.records import Outcome, Reason
 
     mark, _, meaning = mean.partition("=")
     outcome, _, reason = meaning.partition(":")
@@ -105,8 +106,6 @@ def _write(found: Survey, mean: str, note: str, path: Path) -> None:
 
 def _as_text(found: Survey, count: int, kind: str | None) -> str:
     from replay.analysis.answer_labels import KINDS
-    from replay.safety.redaction import Redactor
-    from replay.safety.text import one_line
 
     nothing = found.counts["rests-on-nothing"]
     lines = [f"Of {found.answers:,} answers in {found.files:,} files {nothing:,} rest on nothing"]

@@ -10,17 +10,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
+import anyio
 import click
 
 from replay.cli.options import FILE
-from replay.errors import UsageError
+from replay.errors import ReplayError, UsageError
+from replay.records import Answer, Call, JsonObject, qualified_name
+from replay.records.tool_name import read_name
+from replay.runfile import Run, summarize
+from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, trajectory_record
+from replay.safety.redaction import clean
+from replay.safety.text import one_line, printable
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
     from replay.interpreter import Fleet
-    from replay.records import Answer, Call, JsonObject
-    from replay.runfile import Run
 
 P = ParamSpec("P")
 
@@ -54,8 +59,6 @@ def mcp_server(run_path: Path | None, fleet_path: Path | None) -> None:
     calls of tools alone that their server marks as read-only, and needs --servers. A skill file for agents is
     docs/skills/replay/SKILL.md.
     """
-    import anyio
-
     from replay.cli.trust import say_what_starts
     from replay.interpreter import Fleet
 
@@ -85,9 +88,6 @@ class FailureTools:
             limit: how many kinds of failures to list.
         """
         from replay.cli.sessions import judge_sessions
-        from replay.records import qualified_name
-        from replay.runfile import summarize
-        from replay.safety.text import one_line
 
         if self._named is None:
             judge_sessions(since)
@@ -108,7 +108,6 @@ class FailureTools:
         """
         from replay.diagnosis import TrajectoryContext, findings_of_call
         from replay.reports.markdown_call import what_happened
-        from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
 
         with self._run() as run:
             place = find_call(run, call)
@@ -151,8 +150,6 @@ class FailureTools:
         Args:
             call: its id, as recent_failures lists it.
         """
-        import anyio
-
         from replay.reports.call_text import answer_text
 
         if self._fleet is None:
@@ -166,9 +163,6 @@ class FailureTools:
 
     def _recorded(self, call: str) -> Call:
         """The call with its server and tool as the fleet's names tell them apart."""
-        from replay.records.tool_name import read_name
-        from replay.runfile.trajectory_queries import find_call, trajectory_record
-
         with self._run() as run:
             place = find_call(run, call)
             record = trajectory_record(run.connection, place.row)
@@ -181,7 +175,6 @@ class FailureTools:
     @contextmanager
     def _run(self) -> Iterator[Run]:
         from replay.cli.sessions import default_run
-        from replay.runfile import Run
 
         path = self._named or default_run()
         if self._named is None and not path.exists():
@@ -214,10 +207,6 @@ def server_of(tools: FailureTools) -> MCPServer[Any]:
 def _told(method: Callable[P, str]) -> Callable[P, str]:
     """The same without secrets, and with errors as a client shows them."""
     from mcp.server.mcpserver.exceptions import ToolError
-
-    from replay.errors import ReplayError
-    from replay.safety.redaction import clean
-    from replay.safety.text import printable
 
     @wraps(method)
     def answered(*args: P.args, **kwargs: P.kwargs) -> str:

@@ -8,6 +8,8 @@ import click
 
 from replay.cli.options import known_option, read_run_option, reference_option, run_to_read
 from replay.cli.output import format_option, output_format, output_options, write_output
+from replay.errors import UsageError
+from replay.runfile import Run
 
 FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 
@@ -51,9 +53,7 @@ def report(
     figure alone. Secrets are taken out of all of them.
     """
     from replay.analysis.known_failures import find_known_file, read_known_file
-    from replay.errors import UsageError
     from replay.reports import Selection, pieces
-    from replay.runfile import Run
 
     if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
         raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")

@@ -9,19 +9,22 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import click
+import platformdirs
 
 from replay.cli.options import FILE, first_moment
 from replay.cli.output import stdout_width
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note, typed_command
-from replay.errors import RunFileError, UsageError
+from replay.errors import FormatError, NoTrajectoryError, RunFileError, TooOldError, UsageError
+from replay.runfile import Run, summarize
+from replay.runfile.judged_files import keep_files
+from replay.runfile.repeated_calls import leave_out_repeated
 
 if TYPE_CHECKING:
-    from replay.errors import FormatError
     from replay.formats.results_file import FileSummary, UnopenedFile
     from replay.formats.session_folders import SessionFolder
     from replay.replayer.judging import Source
-    from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -84,8 +87,6 @@ def _further_back(since: str) -> str:
 
 def default_run() -> Path:
     """The run file of this machine's sessions."""
-    import platformdirs
-
     directory = platformdirs.user_cache_path("mcp-replay", appauthor=False)
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory / "sessions.db"
@@ -97,8 +98,6 @@ def judge_sessions(since: str) -> None:
     Raises:
         UsageError: no time, or no session in which something happened since.
     """
-    import anyio
-
     from replay.formats.session_folders import session_folders
 
     moment = first_moment(since)
@@ -111,8 +110,6 @@ def judge_sessions(since: str) -> None:
 
 def _opened(path: Path | None, *, fresh: bool = False) -> Run:
     """The run to judge sessions into: one that was named is made anew; the usual one is gone on with if it is whole."""
-    from replay.runfile import Run
-
     if path is not None or fresh:
         return Run.open(path or default_run(), fresh=True)
     try:
@@ -124,7 +121,6 @@ def _opened(path: Path | None, *, fresh: bool = False) -> Run:
 def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None, *, fresh: bool) -> None:
     from replay.cli.terminal import run_in_order
     from replay.reports.sessions import sessions_text, worst_lines
-    from replay.runfile import summarize
 
     seen = _Seen()
     with _opened(run_path, fresh=fresh) as run:
@@ -158,8 +154,6 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
     from replay.replayer.sharing import open_pool
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.workers import OnWorkers
-    from replay.runfile.judged_files import keep_files
-    from replay.runfile.repeated_calls import leave_out_repeated
 
     options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
@@ -202,8 +196,6 @@ class _Seen:
 
     def refused(self, source: Source, error: FormatError) -> None:
         """A session cannot be read, or nothing happened in it."""
-        from replay.errors import NoTrajectoryError, TooOldError
-
         if not isinstance(error, NoTrajectoryError | TooOldError):
             self._unread.append(error.path)
 

@@ -12,16 +12,26 @@ from replay.cli.options import json_option, names_option
 from replay.cli.output import print_json
 from replay.cli.terminal import without_secrets
 from replay.errors import UsageError
+from replay.records import Outcome, Trajectory, Verdict
+from replay.records.files import TrajectoryFile, dump
+from replay.runfile import Run
+from replay.runfile.summary import outcomes_by_trajectory
+from replay.runfile.task_runs import SessionFacts, session_facts
+from replay.runfile.trajectory_queries import (
+    Addresses,
+    TrajectoryPlace,
+    find_trajectory,
+    stored_trajectory,
+    trajectory_places,
+)
+from replay.safety.text import one_line
+from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from replay.dag import Graph
     from replay.formats.results_file import ResultsFile
-    from replay.records import Trajectory, Verdict
-    from replay.runfile import Run
-    from replay.runfile.task_runs import SessionFacts
-    from replay.runfile.trajectory_queries import TrajectoryPlace
 
 
 EXAMPLES = """\b
@@ -111,7 +121,6 @@ def _print(
 
 def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
     """What `--json` prints of one trajectory."""
-    from replay.records.files import TrajectoryFile, dump
     from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
 
     trajectory_file = dump(TrajectoryFile(**{**dict(trajectory), "edges": graph.edges}))
@@ -133,7 +142,6 @@ def _shape(graph: Graph) -> dict[str, Any]:
 
 def _list(results: list[ResultsFile], as_json: bool) -> None:
     from replay.dag import Graph, summary_of
-    from replay.safety.text import one_line
 
     width = min(max(len(identifier) for one in results for identifier in one.ids), 40)
     rows = []
@@ -161,8 +169,6 @@ def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
     wanted = known[0] if identifier is None else identifier
     holding = [one for one in results if wanted in one.ids]
     if not holding:
-        from replay.suggestions import nearest_names
-
         place, nearest = results[0].path if len(results) == 1 else "these files", nearest_names(wanted, known)
         raise UsageError(f"{place}: no trajectory {wanted!r}; nearest: {', '.join(nearest)}")
     if len(holding) > 1:
@@ -173,9 +179,6 @@ def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
 
 def _show_of_run(path: Path, identifier: str | None, form: str | None, as_json: bool) -> None:
     """Print a trajectory of a run, or list them where no id is given and there are several."""
-    from replay.runfile import Run
-    from replay.runfile.trajectory_queries import find_trajectory, stored_trajectory, trajectory_places
-
     with Run.read(path) as run:
         places = trajectory_places(run)
         if identifier is None and len(places) != 1:
@@ -191,12 +194,6 @@ def _show_of_run(path: Path, identifier: str | None, form: str | None, as_json: 
 
 
 def _list_run(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
-    from replay.records import Outcome
-    from replay.runfile.summary import outcomes_by_trajectory
-    from replay.runfile.task_runs import session_facts
-    from replay.runfile.trajectory_queries import Addresses
-    from replay.safety.text import one_line
-
     counts, facts = outcomes_by_trajectory(run.connection), session_facts(run.connection)
     addresses = Addresses(places)
     names = [one_line(addresses.trajectory(place.file, place.trajectory), 60) for place in places]

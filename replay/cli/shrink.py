@@ -9,10 +9,15 @@ import click
 
 from replay.cli.options import allow_effects_option, fleet_of, fleet_option, read_run_option, run_to_read
 from replay.cli.terminal import echo_err
+from replay.errors import FormatError, UsageError
+from replay.records import Trajectory
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
+from replay.safety.redaction import Redactor
+from replay.safety.secret_patterns import REDACTED
+from replay.safety.text import one_line
 
 if TYPE_CHECKING:
-    from replay.records import Trajectory
-    from replay.safety.redaction import Redactor
     from replay.shrinking import Shrunk
 
 
@@ -63,8 +68,6 @@ def shrink(
     """
     from replay.analysis.answer_labels import known_labels
     from replay.cli.terminal import run_in_order
-    from replay.errors import UsageError
-    from replay.safety.redaction import Redactor
     from replay.shrinking import confirm, write_repro, write_test
     from replay.shrinking import shrink as shrink_call
     from replay.shrinking.repro import files_in
@@ -113,9 +116,6 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
         UsageError: there is no such call, or the harness itself ran it.
     """
     from replay.diagnosis import TrajectoryContext
-    from replay.errors import UsageError
-    from replay.runfile import Run
-    from replay.runfile.trajectory_queries import TrajectoryPlace, find_call
 
     with Run.read(run_path) as run:
         place = find_call(run, call)
@@ -128,9 +128,7 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
 
 def _original(stored: Trajectory, file: str) -> Trajectory:
     """The trajectory as its results file has it, where the run had to take secrets out and the file is still there."""
-    from replay.errors import FormatError
     from replay.formats import open_file
-    from replay.safety.secret_patterns import REDACTED
 
     if REDACTED not in stored.model_dump_json():
         return stored
@@ -144,7 +142,6 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
 
 def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
     from replay.diagnosis.phrasing import counted
-    from replay.safety.text import one_line
 
     kept = [call.position for call in shrunk.trajectory.calls()]
     calls, replays = counted(shrunk.calls_before, "call"), counted(shrunk.replays, "replay")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import format_option, json_text, output_format, output_options, stdout_width, write_output
-
-if TYPE_CHECKING:
-    from replay.records.tool_usage import ToolReport
+from replay.records.files import stamped
+from replay.records.tool_usage import ToolReport
+from replay.runfile import Run
+from replay.safety.redaction import Redactor
 
 FORMATS = ("text", "markdown", "html", "json")
 
@@ -51,8 +51,6 @@ def tools(
     otherwise, with the calls that speak for it.
     """
     from replay.analysis.tool_usage import ToolSelection, tool_report
-    from replay.runfile import Run
-    from replay.safety.redaction import Redactor
 
     form = output_format(form, output, FORMATS, "text", force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
@@ -64,7 +62,6 @@ def tools(
 
 def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
     if form == "json":
-        from replay.records.files import stamped
         from replay.reports.json_ import ToolsDocument
 
         return json_text(stamped(ToolsDocument(**dict(report)).model_dump(mode="json")))

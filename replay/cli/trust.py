@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import platformdirs
 
 from replay.cli.terminal import echo_err
 from replay.errors import InputError, UsageError
@@ -84,8 +85,6 @@ def _digest(fleet: Fleet) -> str:
 
 
 def _directory() -> Path:
-    import platformdirs
-
     return platformdirs.user_data_path("mcp-replay", appauthor=False) / "trusted"
 
 
@@ -100,7 +99,6 @@ def _policy() -> str:
 
 
 def _configured() -> tuple[str, str]:
-    import platformdirs
 
     path = platformdirs.user_config_path("mcp-replay", appauthor=False) / "config.yaml"
     try:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import click
 
 from replay.cli.options import fleet_of, fleet_option, names_option, run_option
@@ -15,8 +16,6 @@ from replay.cli.terminal import echo_err
 from replay.errors import FormatError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    import anyio
-
     from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
 
@@ -48,8 +47,6 @@ def watch(directory: Path, run_path: Path, fleet_path: Path | None, names: str |
     answers, as `replay classify --offline` does, into the run file, which `replay browse` may have open. A session is
     judged again whenever it has grown. ^C ends it.
     """
-    import anyio
-
     from replay.diagnosis.phrasing import counted
 
     judge = _Judge(run_path, fleet_of(fleet_path), names)
