@@ -27,11 +27,6 @@ from replay.cli.options import (
 )
 from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, note, without_secrets
 from replay.errors import FormatError, InputError, RunFileError, UsageError
-from replay.records import Certainty
-from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
-from replay.records.summary import Unread, UnreadEffect, UnreadFile
-from replay.runfile import Run
-from replay.runfile.summary import certainties
 from replay.safety.text import one_line
 from replay.suggestions import nearest_names
 
@@ -39,6 +34,9 @@ if TYPE_CHECKING:
     from replay.alignment import Alignment, AlignmentSettings, Reference, Results
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
+    from replay.records import Certainty
+    from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
+    from replay.records.summary import Unread, UnreadFile
     from replay.replayer.sharing import DoAll
 
 EXAMPLES = """\b
@@ -218,6 +216,9 @@ def _align(
 
 
 def _certainties(run: RunStore | None, paths: Sequence[str]) -> Mapping[Certainty, int]:
+    from replay.runfile import Run
+    from replay.runfile.summary import certainties
+
     if run is None:
         return {}
     with Run.read(run.path) as opened:
@@ -273,6 +274,8 @@ def _results(inputs: InputFiles, reference: Reference, run: RunStore | None) -> 
 
 def _unread(files: Sequence[UnreadFile], alignments: Sequence[Alignment]) -> Unread | None:
     """What was not read, and what it could change in the recall of its model."""
+    from replay.records.summary import Unread, UnreadEffect
+
     effects: list[UnreadEffect] = []
     for model in (alignment.model for alignment in alignments):
         found, all_of_them = model.aggregate, model.aggregate_with_missing.total_gt_calls

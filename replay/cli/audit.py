@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from replay.analysis.answer_labels import known_labels
 from replay.cli.compare import run_among, run_of
 from replay.cli.input_files import InputFiles
 from replay.cli.options import (
@@ -109,7 +110,6 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[tuple
     Returns:
         By file, trajectory and position.
     """
-    from replay.analysis.answer_labels import known_labels
     from replay.cli.judging import judge_with_progress
     from replay.cli.terminal import run_in_order
     from replay.replayer.plan import Options

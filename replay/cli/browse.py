@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from replay.analysis.answer_labels import known_labels
 from replay.cli.input_files import InputFiles
 from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
 from replay.cli.terminal import echo_err
+from replay.diagnosis.diagnose import FindingStore
 from replay.errors import RunFileError, UsageError
+from replay.formats.results_file import ResultsFile
 from replay.records.summary import UnreadFile
 from replay.runfile import Run
 from replay.runfile.repeated_calls import leave_out_repeated
@@ -28,7 +31,6 @@ from replay.safety.redaction import Redactor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
     from replay.replayer.plan import Progress
 
@@ -168,8 +170,6 @@ async def judge_recorded(
     with_findings: bool = True,
 ) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
-    from replay.analysis.answer_labels import known_labels
-    from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
 

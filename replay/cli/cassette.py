@@ -8,7 +8,10 @@ import click
 
 from replay.cli.options import FILE, read_run_option, run_to_read
 from replay.cli.terminal import echo_err
+from replay.cli.trust import say_what_starts
+from replay.diagnosis.phrasing import counted
 from replay.errors import FoundFailuresError, UsageError
+from replay.interpreter import Fleet
 from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -62,9 +65,6 @@ def serve(
     code is 1. A server with state answers by the calls before, as they were recorded. With --http and --servers a token
     is asked for even if none is given: it is printed once on stderr.
     """
-    from replay.cli.trust import say_what_starts
-    from replay.diagnosis.phrasing import counted
-    from replay.interpreter import Fleet
     from replay.recorder.cassette_host import serve_cassette
     from replay.replayer.cassette import read_cassette
 

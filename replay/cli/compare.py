@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -24,11 +23,9 @@ from replay.cli.options import (
 from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
 from replay.cli.terminal import echo_err
 from replay.errors import InputError, UsageError
+from replay.formats.file_names import FileNames
 from replay.runfile import Run
 from replay.runfile.compare_queries import file_paths
-
-if TYPE_CHECKING:
-    from replay.formats.file_names import FileNames
 
 EXAMPLES = """\b
 Examples:
@@ -108,8 +105,6 @@ def _labelling(names: str | None) -> FileNames | None:
     """The pattern of the file names where it gives labels."""
     if names is None:
         return None
-    from replay.formats.file_names import FileNames
-
     pattern = FileNames(names)
     return pattern if pattern.label_names else None
 

@@ -16,7 +16,10 @@ from replay.cli.input_files import InputFiles
 from replay.cli.options import files_argument, names_option, strict_option, worker_location, workers_options
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err, note, without_secrets
+from replay.dag import infer_edges
 from replay.errors import InputError, UsageError
+from replay.formats import look_through
+from replay.formats.results_file import ResultsFile, UnopenedFile
 from replay.records import Trajectory
 from replay.records.files import TrajectoryFile, stamped
 from replay.safety.filesystem import write_atomically
@@ -24,7 +27,6 @@ from replay.safety.redaction import Redactor, secrets_around
 from replay.safety.text import printable
 
 if TYPE_CHECKING:
-    from replay.formats.results_file import ResultsFile, UnopenedFile
     from replay.replayer.pool import WorkerLocation
 
 
@@ -130,8 +132,6 @@ def _write(source: str, files: Iterable[tuple[str, str]], targets: dict[tuple[st
 
 def _dag_file(trajectory: Trajectory, redactor: Redactor) -> str:
     """The DAG file of a trajectory without secrets, its data edges inferred where the source has none."""
-    from replay.dag import infer_edges
-
     edges = infer_edges(trajectory) if trajectory.edges is None else trajectory.edges
     return _written(stamped(redactor.record(TrajectoryFile(**{**dict(trajectory), "edges": edges}))))
 
@@ -142,8 +142,6 @@ def _written(document: Any) -> str:
 
 def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
     """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
-    from replay.formats import look_through
-
     trajectories, redactor = islice(look_through(*source).trajectories(), part, None, parts), _redactor()
     return [(trajectory.id, _dag_file(trajectory, redactor)) for trajectory in trajectories]
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import json_option, known_option, parts_of_fail_on
+from replay.analysis.known_failures import find_known_file, read_known_file
+from replay.cli.options import json_option, known_option, parts_of_fail_on, raise_on
 from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, without_secrets
-from replay.errors import FoundFailuresError, UsageError
+from replay.diagnosis.phrasing import counted
+from replay.errors import UsageError
 from replay.records import Record
 from replay.records.files import stamped
 from replay.runfile import Run
@@ -83,7 +85,6 @@ def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_j
 def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path | None, as_json: bool) -> None:
     """Two runs in full, or more of them as a history."""
     from replay.analysis.diff import GatheredRuns, diff_runs
-    from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports.diff import diff_text, failures_section, history_text
     from replay.reports.json_ import DiffDocument, HistoryDocument
 
@@ -135,12 +136,9 @@ def _fail_conditions(fail_on: str | None) -> set[str]:
 
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:
-    from replay.diagnosis.phrasing import counted
-
     found = []
     if "worse" in conditions and worse:
         found.append(f"{worse} worse")
     if "new" in conditions and new:
         found.append(counted(new, "new failure"))
-    if found:
-        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
+    raise_on(found)

@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from replay.chat import Limits, ModelSettings
 from replay.cli.options import allow_effects_option, fleet_of, fleet_option
 from replay.cli.output import file_stems
 from replay.cli.progress import echo_server_event
 from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order
+from replay.diagnosis.phrasing import counted
+from replay.driving.drive import DrivenTask, Driver, DriveSettings, finished, write_m3_results
+from replay.driving.protocols import TURNS, DriveProtocol
 from replay.errors import NoServerReachedError, UsageError
+from replay.formats.task_list import TaskDescription, read_tasks
+from replay.interpreter import Fleet
 from replay.records import Trajectory
+from replay.reports.tables import Column, Table
 from replay.safety.redaction import Redactor, secrets_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from replay.chat import ModelSettings
-    from replay.driving.drive import DriveSettings
-    from replay.driving.protocols import DriveProtocol
-    from replay.formats.task_list import TaskDescription
-    from replay.interpreter import Fleet
 
 EXAMPLES = """\b
 Examples:
@@ -96,11 +98,6 @@ def drive(
     to OUTPUT/trajectories, and all of them as M3-Bench results. The same command goes on where one was broken off:
     nothing is asked twice that was answered.
     """
-    from replay.chat import Limits
-    from replay.driving.drive import DriveSettings
-    from replay.driving.protocols import TURNS
-    from replay.formats.task_list import read_tasks
-
     tasks = read_tasks(tasks_path)[:limit]
     fleet = fleet_of(fleet_path, "Name one with --servers FILE: the model works with its tools.")
     assert fleet is not None
@@ -127,8 +124,6 @@ def drive(
 def _model(name: str, base_url: str | None, api_key_env: str | None, **more: Any) -> ModelSettings:
     from pydantic import ValidationError
 
-    from replay.chat import ModelSettings
-
     where = base_url or os.environ.get("OPENAI_BASE_URL")
     if where is None:
         raise UsageError("say where the model is: --base-url URL, or the variable OPENAI_BASE_URL")
@@ -143,9 +138,6 @@ def _drive(
     tasks_path: Path, tasks: Sequence[TaskDescription], fleet: Fleet, settings: DriveSettings, output: Path
 ) -> None:
     """Drive what is not done yet, write the results, and say what there is."""
-    from replay.diagnosis.phrasing import counted
-    from replay.driving.drive import DrivenTask, Driver, finished, write_m3_results
-
     folder = output / "trajectories"
     folder.mkdir(parents=True, exist_ok=True)
     stems = file_stems(task.id for task in tasks)
@@ -188,8 +180,6 @@ def _check_same(done: Iterable[Trajectory], settings: DriveSettings, folder: Pat
 
 
 def _print(done: Sequence[Trajectory], wanted: int, folder: Path) -> None:
-    from replay.reports.tables import Column, Table
-
     heads = ("steps", "calls", "unreadable", "tokens in", "tokens out")
     columns = [Column("task", "name"), *(Column(head, "number") for head in heads), Column("ended")]
     with closed_pipe_ignored():

@@ -13,6 +13,7 @@ from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err
 from replay.errors import UsageError
+from replay.exporting import export as exported
 from replay.records import JsonObject
 from replay.runfile import Run
 from replay.safety.filesystem import write_atomically
@@ -51,8 +52,6 @@ def export(
     span attributes and events, the metadata of Inspect's scores. Without -o the one document goes to stdout. Secrets
     are taken out.
     """
-    from replay.exporting import export as exported
-
     with Run.read(run_to_read(run_path, run_argument)) as run:
         documents = exported(run, form, trajectory=trajectory, model=model)
         if output is None:

@@ -11,6 +11,7 @@ from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import output_format, output_options, write_output
 from replay.cli.terminal import echo_err
 from replay.errors import UsageError
+from replay.reports.basis import certainty_line
 from replay.runfile import Run
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ def figure(
     from replay.charts.catalogue import CHARTS, chart_csv, chart_data, chart_json, check_chart
     from replay.charts.matplotlib_ import drawn
     from replay.charts.options import ChartOptions
-    from replay.reports.basis import certainty_line
 
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")

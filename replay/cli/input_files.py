@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from replay.cli.terminal import SlowLines, echo_err, error_text, note
 from replay.errors import FormatError, InputError, PartlyReadError, TooOldError
-from replay.records.summary import UnreadFile
 
 if TYPE_CHECKING:
     from replay.formats import FilesOpened
     from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
+    from replay.records.summary import UnreadFile
     from replay.replayer.judging import Source
 
 
@@ -51,6 +51,8 @@ class InputFiles:
         calls: int | None = None,
         most_calls: int | None = None,
     ) -> None:
+        from replay.records.summary import UnreadFile
+
         file = UnreadFile(path=path, kind=kind, message=message, model=model, calls=calls, most_calls=most_calls)
         self.unread.append(file)
 

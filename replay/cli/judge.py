@@ -7,11 +7,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import click
 
+from replay.chat import Limits, ModelSettings, read_models
 from replay.cli.compare import run_among
 from replay.cli.input_files import InputFiles
 from replay.cli.options import (
@@ -27,16 +27,16 @@ from replay.cli.options import (
 from replay.cli.output import check_free, output_options, stdout_width, write_output
 from replay.cli.terminal import SlowLines, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
+from replay.formats import open_file
+from replay.formats.task_list import read_tasks
+from replay.judging.asking import AskingProgress, RatingRequest, ask_all, estimated_tokens, open_requests
+from replay.judging.prompts import RatedRun
+from replay.judging.report import rated, report_of, score_file
+from replay.judging.task_runs import TaskKnowledge, runs_in_file, runs_of
 from replay.records.rating import PROTOCOLS, Protocol
 from replay.runfile import Run
 from replay.runfile.ratings import is_rated
 from replay.safety.redaction import Redactor, secrets_around
-
-if TYPE_CHECKING:
-    from replay.chat import Limits, ModelSettings
-    from replay.judging.asking import AskingProgress, RatingRequest
-    from replay.judging.prompts import RatedRun
-    from replay.judging.task_runs import TaskKnowledge
 
 EXAMPLES = """\b
 Examples:
@@ -99,10 +99,6 @@ def judge(
     as soon as it came, and is never asked for again. Secrets are taken out of what is sent. With -o FILE the scores of
     M3-Bench's two columns are written as replay align --judge reads them.
     """
-    from replay.chat import Limits, read_models
-    from replay.judging.asking import open_requests
-    from replay.judging.task_runs import runs_in_file, runs_of
-
     if output is not None:
         check_free(output, force=force)
         if protocol != "m3":
@@ -135,10 +131,6 @@ def _redactor(fleet_path: Path | None) -> Redactor:
 
 
 def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge:
-    from replay.formats import open_file
-    from replay.formats.task_list import read_tasks
-    from replay.judging.task_runs import TaskKnowledge
-
     tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
     trajectories = open_file(reference).trajectories() if reference else ()
     return TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in trajectories})
@@ -146,8 +138,6 @@ def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge
 
 def _estimate(requests: Sequence[RatingRequest], judges: Mapping[str, ModelSettings]) -> None:
     """What asking would take."""
-    from replay.judging.asking import estimated_tokens
-
     for name, settings in judges.items():
         own = [request for request in requests if request.key.judge == name]
         tokens = sum(map(estimated_tokens, own))
@@ -167,8 +157,6 @@ def _ask(
     Raises:
         NoServerReachedError: not one judge gave a reply.
     """
-    from replay.judging.asking import AskingProgress, ask_all
-
     if not requests:
         echo_err("every judgement is in the run already; nothing is asked")
         return
@@ -211,7 +199,6 @@ def _print(
     as_json: bool,
     output: Path | None,
 ) -> None:
-    from replay.judging.report import rated, report_of, score_file
     from replay.reports import document_text
     from replay.reports.judges import judges_text
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from replay.cli.terminal import echo_err, note
+from replay.diagnosis.diagnose import FindingStore
+from replay.diagnosis.phrasing import counted
+from replay.formats.results_file import ResultsFile
+from replay.interpreter import Fleet
 from replay.runfile import Run, withheld_servers
 from replay.runfile.repeated_calls import leave_out_repeated
 from replay.runfile.unread_files import save_unread
 
 if TYPE_CHECKING:
     from replay.cli.input_files import InputFiles
-    from replay.formats.results_file import ResultsFile
-    from replay.interpreter import Fleet
     from replay.replayer.cassette import Cassette
     from replay.replayer.judging import Source
     from replay.replayer.plan import Options, Progress
@@ -42,8 +44,6 @@ async def judge_with_progress(
         location: where the workers are; None for this process alone.
     """
     from replay.cli.progress import shown_progress
-    from replay.diagnosis.diagnose import FindingStore
-    from replay.diagnosis.phrasing import counted
     from replay.replayer.plan import Progress
 
     progress = Progress(warn=note)
@@ -122,8 +122,6 @@ class _Judging:
 
     async def _by_stored_answers(self, files: list[ResultsFile] | list[Source], pool: Pool | None) -> None:
         """Judge by the recorded answers, of which what changed since the run was made, or by those of a cassette."""
-        from replay.diagnosis.diagnose import FindingStore
-        from replay.diagnosis.phrasing import counted
         from replay.replayer.classifier import classify_stored
         from replay.replayer.unchanged_files import UnchangedFiles
 

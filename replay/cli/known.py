@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from replay.analysis.known_failures import (
+    NAME,
+    KnownFailures,
+    add_known,
+    failed_calls,
+    failures_of,
+    find_known_file,
+    read_known_file,
+    remove_known,
+)
 from replay.cli.options import json_option, known_option, read_run_option, run_option, run_to_read
 from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, echo_err, without_secrets
+from replay.diagnosis.phrasing import counted, listed
 from replay.errors import UsageError
 from replay.records.finding import KnownFailure, RecurringFailure
 from replay.runfile import Run
@@ -21,7 +32,6 @@ from replay.suggestions import nearest_name, nearest_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from replay.analysis.known_failures import KnownFailures
 
 EXAMPLES = """\b
 Examples:
@@ -75,8 +85,6 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
     """
     from pydantic import ValidationError
 
-    from replay.analysis.known_failures import NAME, add_known
-
     if not (issue or note):
         raise UsageError("say what is known of it: --issue URL, --note TEXT or both")
     book, failures = _failures(run_path, known_path, must_exist=False)
@@ -100,8 +108,6 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
 @known_option
 def remove(fingerprint: str, run_path: Path, known_path: Path | None) -> None:
     """Take a failure out of replay-known.yaml."""
-    from replay.analysis.known_failures import NAME, find_known_file, read_known_file, remove_known
-
     path = known_path or find_known_file(run_path)
     if path is None:
         raise UsageError(f"there is no {NAME} beside {run_path}, here or in the repository; name one with --known FILE")
@@ -128,7 +134,6 @@ class KnownInRun(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """How many failed calls are known and how many are new; then those that are known."""
-        from replay.diagnosis.phrasing import counted
         from replay.reports.diff import failure_lines
 
         noted = [failure for failure in self.failures if failure.known is not None]
@@ -140,8 +145,6 @@ class KnownInRun(NamedTuple):
 
 def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> None:
     """Say which failures of the file nothing in the run has."""
-    from replay.diagnosis.phrasing import counted, listed
-
     unseen = book.unseen(failure.fingerprint for failure in failures)
     if unseen:
         verb = "matches" if len(unseen) == 1 else "match"
@@ -153,8 +156,6 @@ def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> No
 def _failures(
     run_path: Path, known_path: Path | None, *, must_exist: bool = True
 ) -> tuple[KnownFailures, tuple[RecurringFailure, ...]]:
-    from replay.analysis.known_failures import KnownFailures, failures_of, find_known_file, read_known_file
-
     absent = known_path is not None and not known_path.exists() and not must_exist
     book = KnownFailures() if absent else read_known_file(known_path or find_known_file(run_path))
     with Run.read(run_path) as run:
@@ -176,8 +177,6 @@ def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Pat
 
 
 def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
-    from replay.analysis.known_failures import failed_calls
-
     with Run.read(run_path) as run:
         place = find_call(run, identifier)
         for call in failed_calls(run):

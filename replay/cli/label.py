@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from replay.analysis.answer_labels import KINDS, AnswerLabel, Survey, read_labels, rules_of_labels, survey, write_label
 from replay.cli.options import json_option
 from replay.cli.terminal import closed_pipe_ignored, echo_err
+from replay.diagnosis.phrasing import counted
 from replay.errors import UsageError
 from replay.records import Outcome, Reason
 from replay.safety.redaction import Redactor
 from replay.safety.text import one_line
-
-if TYPE_CHECKING:
-    from replay.analysis.answer_labels import Survey
 
 EXAMPLES = """\b
 Examples:
@@ -59,9 +57,6 @@ def label(
     through a folder of trajectories of any format, also for answers that their flag or the model's next words
     contradict.
     """
-    from replay.analysis.answer_labels import read_labels, rules_of_labels, survey
-    from replay.diagnosis.phrasing import counted
-
     paths = (*files, *((folder,) if folder is not None else ()))
     if not paths:
         raise UsageError("name files of results, or a folder with --survey DIR")
@@ -79,8 +74,6 @@ def label(
 
 
 def _write(found: Survey, mean: str, note: str, path: Path) -> None:
-    from replay.analysis.answer_labels import AnswerLabel, write_label
-
     mark, _, meaning = mean.partition("=")
     outcome, _, reason = meaning.partition(":")
     clusters = [one for one in found.clusters.values() if mark and one.id.startswith(mark)]
@@ -105,8 +98,6 @@ def _write(found: Survey, mean: str, note: str, path: Path) -> None:
 
 
 def _as_text(found: Survey, count: int, kind: str | None) -> str:
-    from replay.analysis.answer_labels import KINDS
-
     nothing = found.counts["rests-on-nothing"]
     lines = [f"Of {found.answers:,} answers in {found.files:,} files {nothing:,} rest on nothing"]
     if kind is None:

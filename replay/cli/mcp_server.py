@@ -14,9 +14,13 @@ import anyio
 import click
 
 from replay.cli.options import FILE
+from replay.cli.trust import say_what_starts
+from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.errors import ReplayError, UsageError
+from replay.interpreter import Fleet, Interpreter
 from replay.records import Answer, Call, JsonObject, qualified_name
 from replay.records.tool_name import read_name
+from replay.reports.call_text import answer_text
 from replay.runfile import Run, summarize
 from replay.runfile.trajectory_queries import TrajectoryPlace, find_call, trajectory_record
 from replay.safety.redaction import clean
@@ -25,7 +29,6 @@ from replay.safety.text import one_line, printable
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from replay.interpreter import Fleet
 
 P = ParamSpec("P")
 
@@ -59,9 +62,6 @@ def mcp_server(run_path: Path | None, fleet_path: Path | None) -> None:
     calls of tools alone that their server marks as read-only, and needs --servers. A skill file for agents is
     docs/skills/replay/SKILL.md.
     """
-    from replay.cli.trust import say_what_starts
-    from replay.interpreter import Fleet
-
     fleet = Fleet.load(fleet_path) if fleet_path is not None else None
     if fleet is not None:
         say_what_starts(fleet, named=True, names=fleet.servers)
@@ -106,7 +106,6 @@ class FailureTools:
         Args:
             call: its id, as recent_failures lists it: "TRAJECTORY:s2c1".
         """
-        from replay.diagnosis import TrajectoryContext, findings_of_call
         from replay.reports.markdown_call import what_happened
 
         with self._run() as run:
@@ -150,8 +149,6 @@ class FailureTools:
         Args:
             call: its id, as recent_failures lists it.
         """
-        from replay.reports.call_text import answer_text
-
         if self._fleet is None:
             raise UsageError("no servers are known: start this server with --servers FILE")
         recorded = self._recorded(call)
@@ -224,8 +221,6 @@ async def _reissued(fleet: Fleet, server: str, tool: str, arguments: JsonObject)
     Raises:
         UsageError: it does not start, or does not mark the tool so.
     """
-    from replay.interpreter import Interpreter
-
     with TemporaryDirectory(prefix="replay-logs-") as logs:
         async with Interpreter(fleet, names=[server], logs=Path(logs)) as interpreter:
             await interpreter.start()

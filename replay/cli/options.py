@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from replay.cli.terminal import echo_err
-from replay.errors import RunFileError, UsageError
-from replay.records import FAILURES, Outcome
-from replay.records.time_span import Span
-from replay.runfile import Run
-from replay.runfile.task_runs import undiagnosed
+from replay.errors import FoundFailuresError, RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
+    from replay.records import Outcome
     from replay.replayer.pool import WorkerLocation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -168,6 +165,8 @@ def first_moment(since: str | None) -> str:
     Raises:
         UsageError: it is not a time.
     """
+    from replay.records.time_span import Span
+
     try:
         return Span.read(since).first if since is not None else ""
     except ValueError as error:
@@ -219,6 +218,8 @@ def found_by(conditions: Sequence[FailCondition], outcomes: Mapping[Outcome, int
         outcomes: how many calls of each.
         new: how many failed calls nobody noted.
     """
+    from replay.records import Outcome
+
     total = sum(outcomes.values())
     found = []
     for condition in conditions:
@@ -231,7 +232,19 @@ def found_by(conditions: Sequence[FailCondition], outcomes: Mapping[Outcome, int
     return found
 
 
+def raise_on(found: Sequence[str]) -> None:
+    """End with the exit code of what `--fail-on` names, where any of it was found.
+
+    Raises:
+        FoundFailuresError: it was.
+    """
+    if found:
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
+
+
 def _condition(part: str) -> FailCondition:
+    from replay.records import FAILURES, Outcome
+
     match = _CONDITION.fullmatch(part)
     if match is None:
         raise UsageError(f"--fail-on: {part!r} is not understood; write an outcome, or a share such as 'not_found>5%'")
@@ -254,6 +267,9 @@ def find_missing_findings(run_path: Path, *, say: bool = False) -> None:
         run_path: of the run file.
         say: tell on stderr that it takes a moment.
     """
+    from replay.runfile import Run
+    from replay.runfile.task_runs import undiagnosed
+
     with Run.read(run_path) as run:
         count = len(undiagnosed(run.connection))
     if not count:

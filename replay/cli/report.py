@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from replay.analysis.known_failures import find_known_file, read_known_file
 from replay.cli.options import known_option, read_run_option, reference_option, run_to_read
 from replay.cli.output import format_option, output_format, output_options, write_output
 from replay.errors import UsageError
@@ -52,7 +53,6 @@ def report(
     trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
     figure alone. Secrets are taken out of all of them.
     """
-    from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports import Selection, pieces
 
     if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:

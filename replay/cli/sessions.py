@@ -13,17 +13,19 @@ import anyio
 import click
 import platformdirs
 
+from replay.analysis.answer_labels import known_labels
 from replay.cli.options import FILE, first_moment
 from replay.cli.output import stdout_width
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note, typed_command
 from replay.errors import FormatError, NoTrajectoryError, RunFileError, TooOldError, UsageError
+from replay.formats import FileNames, UnopenedFile
+from replay.formats.results_file import FileSummary
+from replay.formats.session_folders import SessionFolder, session_folders
 from replay.runfile import Run, summarize
 from replay.runfile.judged_files import keep_files
 from replay.runfile.repeated_calls import leave_out_repeated
 
 if TYPE_CHECKING:
-    from replay.formats.results_file import FileSummary, UnopenedFile
-    from replay.formats.session_folders import SessionFolder
     from replay.replayer.judging import Source
 
 EXAMPLES = """\b
@@ -61,8 +63,6 @@ def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
     The verdicts are kept in your cache directory, so that the next time only sessions that went on are read. To remove
     them, delete sessions.db there. What answers mean by a replay-labels.yaml in this directory counts.
     """
-    from replay.formats.session_folders import session_folders
-
     moment = first_moment(since)
     folders = list(session_folders(moment))
     if not folders:
@@ -98,8 +98,6 @@ def judge_sessions(since: str) -> None:
     Raises:
         UsageError: no time, or no session in which something happened since.
     """
-    from replay.formats.session_folders import session_folders
-
     moment = first_moment(since)
     folders = [folder for folder in session_folders(moment) if folder.files]
     if not folders:
@@ -145,9 +143,7 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
 
     Those that are as they were when the run judged them are not read; what it has of other sessions goes.
     """
-    from replay.analysis.answer_labels import known_labels
     from replay.cli.progress import shown_progress
-    from replay.formats import FileNames, UnopenedFile
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import WorkerLocation

@@ -11,7 +11,9 @@ from replay.cli.input_files import InputFiles
 from replay.cli.options import json_option, names_option
 from replay.cli.output import print_json
 from replay.cli.terminal import without_secrets
+from replay.dag import Graph, render_text, summary_of, to_dot, to_mermaid
 from replay.errors import UsageError
+from replay.formats.results_file import ResultsFile
 from replay.records import Outcome, Trajectory, Verdict
 from replay.records.files import TrajectoryFile, dump
 from replay.runfile import Run
@@ -29,9 +31,6 @@ from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from replay.dag import Graph
-    from replay.formats.results_file import ResultsFile
 
 
 EXAMPLES = """\b
@@ -103,8 +102,6 @@ def _print(
     verdicts: dict[str, Verdict] | None = None,
 ) -> None:
     """One trajectory as text, as a graph or as JSON; of a run with what was found of its calls."""
-    from replay.dag import Graph, render_text, to_dot, to_mermaid
-
     graph = Graph(trajectory)
     if as_json:
         document = as_document(trajectory, graph)
@@ -141,8 +138,6 @@ def _shape(graph: Graph) -> dict[str, Any]:
 
 
 def _list(results: list[ResultsFile], as_json: bool) -> None:
-    from replay.dag import Graph, summary_of
-
     width = min(max(len(identifier) for one in results for identifier in one.ids), 40)
     rows = []
     for file in results:
