@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Final
+from pkgutil import resolve_name
+from typing import Any, Final
 
 from replay.records import Record
 from replay.records.files import stamped
@@ -16,15 +16,15 @@ from replay.runfile import Run
 from replay.safety.redaction import Redactor
 
 FORMATS: Mapping[str, str] = {
-    "markdown": "replay.reports.markdown",
-    "html": "replay.reports.html",
-    "json": "replay.reports.json_",
-    "csv": "replay.reports.csv_",
-    "junit": "replay.reports.junit",
-    "svg": "replay.reports.svg",
+    "markdown": "replay.reports.markdown:render",
+    "html": "replay.reports.html:render",
+    "json": "replay.reports.json_:render",
+    "csv": "replay.reports.csv_:render",
+    "junit": "replay.reports.junit:render",
+    "svg": "replay.reports.html:render_chart",
 }
-"""Each format: the module that has its `render(run, selection)`, which gives the report whole, or in pieces where it
-grows with the run; imported when it is used."""
+"""Each format: what renders a run and a selection, whole, or in pieces where it grows with the run; imported when it is
+used."""
 _CLEAN: Final = frozenset({"html", "json", "junit"})
 """Formats whose values are cleaned one by one. Their text is not: what is found there could reach from one value, cut
 off in its middle, into the next."""
@@ -52,6 +52,11 @@ def document_text(document: Record) -> str:
     return json.dumps(Redactor().json(stamped(document.model_dump(mode="json"))), ensure_ascii=True, indent=1) + "\n"
 
 
+def render_document(document: Record, form: str, renderers: Mapping[str, Callable[[Any], str]]) -> str:
+    """A document as JSON, or as the renderer of its format writes it; without secrets."""
+    return document_text(document) if form == "json" else Redactor().text(renderers[form](document))
+
+
 def render(run: Run, format: str, selection: Selection | None = None) -> str:  # noqa: A002
     """A report as text, without secrets, and with hostile text shown literally.
 
@@ -72,7 +77,7 @@ def pieces(run: Run, format: str, selection: Selection) -> Iterator[str]:  # noq
     Raises:
         UsageError: as `render`, when the first piece is asked for.
     """
-    renderer: Callable[[Run, Selection], str | Iterable[str]] = import_module(FORMATS[format]).render
+    renderer: Callable[[Run, Selection], str | Iterable[str]] = resolve_name(FORMATS[format])
     rendered = renderer(run, selection)
     texts = [rendered] if isinstance(rendered, str) else rendered
     yield from texts if format in _CLEAN else map(Redactor().text, texts)

@@ -60,6 +60,11 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[object]]
 
+    @classmethod
+    def of(cls, head: Sequence[str], rows: Sequence[Sequence[object]], *, left: bool = False) -> Self:
+        """A table of words: the first column to the left, the others to the right, unless all stand to the left."""
+        return cls([Column(name, right=number > 0 and not left) for number, name in enumerate(head)], rows)
+
     def markdown(self) -> str:
         """The table in GitHub's Markdown."""
         head = [markdown_syntax.prose(column.head) for column in self.columns]
