@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from replay.alignment.judges import Judges
     from replay.alignment.output import RunStore
     from replay.records import Certainty
-    from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.summary import Unread, UnreadFile
     from replay.replayer.sharing import DoAll
 
@@ -95,13 +94,9 @@ _SHARE = click.FloatRange(0.0, 1.0)
 @click.pass_context
 def align(
     context: click.Context,
+    /,
     files: tuple[Path, ...],
     reference: Path,
-    definitions: Definitions,
-    tau_strong: float,
-    tau_weak: float,
-    tool_args_match_mode: ToolArgsMatchMode,
-    ties: TieChoice,
     model: str | None,
     workers: int | None,
     cluster: str | None,
@@ -115,6 +110,7 @@ def align(
     strict: bool,
     as_json: bool,
     as_csv: bool,
+    **settings: Any,
 ) -> None:
     """Align predicted calls with reference calls, and score them.
 
@@ -127,15 +123,16 @@ def align(
 
     if as_json and as_csv:
         raise UsageError("--json and --csv do not go together")
-    if tau_strong < tau_weak:
-        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+    how = AlignmentSettings(**settings)
+    if how.tau_strong < how.tau_weak:
+        raise UsageError(f"--tau-strong {how.tau_strong:g} is below --tau-weak {how.tau_weak:g}")
     location = worker_location(workers, cluster)
     inputs = InputFiles(files, names)
     done = _align(
         inputs,
         reference,
         _run(run_path),
-        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode, ties),
+        settings=how,
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,

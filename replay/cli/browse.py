@@ -70,11 +70,8 @@ _SQLITE = b"SQLite format 3\x00"
 def browse(
     files: tuple[Path, ...],
     run_path: Path | None,
-    against: Path | None,
-    filter_text: str | None,
-    light: bool,
-    clipboard_file: Path | None,
     names: str | None,
+    **shown: Any,
 ) -> None:
     """Browse the failures of a run in the terminal.
 
@@ -86,12 +83,6 @@ def browse(
         run_path, files = files[0], ()
     from replay_tui import browse_run
 
-    shown: Any = {
-        "against": against,
-        "filter_text": filter_text,
-        "light": light,
-        "clipboard_file": clipboard_file,
-    }
     if not files:
         browse_run(run_path or DEFAULT_RUN, **shown)
         return

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -118,7 +118,11 @@ Examples:
 )
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Take the first N trajectories of each file.")
 @click.option(
-    "--no-rebinding", is_flag=True, help="Send arguments as recorded, also where a producer's new answer differs."
+    "--no-rebinding",
+    "rebinding",
+    flag_value=False,
+    default=True,
+    help="Send arguments as recorded, also where a producer's new answer differs.",
 )
 @click.option(
     "--fail-on",
@@ -138,19 +142,13 @@ def classify(
     fleet_path: Path | None,
     run_path: Path,
     fresh: bool,
-    keep_inconclusive: bool,
     offline: bool,
     cassette: Path | None,
     cassette_strict: bool,
     jobs: int,
-    instances: int,
     workers: int | None,
     cluster: str | None,
-    trials: int,
     allow_effects: tuple[str, ...],
-    only: str | None,
-    limit: int | None,
-    no_rebinding: bool,
     fail_on: str | None,
     strict: bool,
     since: str | None,
@@ -158,6 +156,7 @@ def classify(
     names: str | None,
     as_json: bool,
     as_csv: bool,
+    **as_they_are: Any,
 ) -> None:
     """Put every call into one of five outcomes, by replaying it.
 
@@ -175,15 +174,10 @@ def classify(
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
-        instances=instances,
-        only=only,
-        limit=limit,
-        trials=trials,
         allow_effects=_known_servers(allow_effects, fleet),
-        rebinding=not no_rebinding,
         offline=by_recording,
-        keep_inconclusive=keep_inconclusive,
         labels=known_labels(fleet),
+        **as_they_are,
     )
     with Run.open(run_path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         _begin(run, fleet, options, names)

@@ -77,9 +77,6 @@ def drive(
     name: str,
     base_url: str | None,
     api_key_env: str | None,
-    temperature: float | None,
-    max_output_tokens: int | None,
-    stream: bool,
     protocol: DriveProtocol,
     fleet_path: Path | None,
     output: Path,
@@ -90,6 +87,7 @@ def drive(
     jobs: int,
     limit: int | None,
     allow_effects: tuple[str, ...],
+    **of_requests: Any,
 ) -> None:
     """Have a model work on tasks through the fleet's servers, and record what it does.
 
@@ -103,14 +101,7 @@ def drive(
     assert fleet is not None
     fleet.require(allow_effects)
     settings = DriveSettings(
-        model=_model(
-            name,
-            base_url,
-            api_key_env,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            stream=stream,
-        ),
+        model=_model(name, base_url, api_key_env, of_requests),
         protocol=protocol,
         turns=max_turns or TURNS[protocol],
         limits=Limits(calls=max_calls, tokens=max_tokens, seconds=max_seconds),
@@ -121,7 +112,7 @@ def drive(
         _drive(tasks_path, tasks, fleet, settings, output)
 
 
-def _model(name: str, base_url: str | None, api_key_env: str | None, **more: Any) -> ModelSettings:
+def _model(name: str, base_url: str | None, api_key_env: str | None, of_requests: Any) -> ModelSettings:
     from pydantic import ValidationError
 
     where = base_url or os.environ.get("OPENAI_BASE_URL")
@@ -129,7 +120,7 @@ def _model(name: str, base_url: str | None, api_key_env: str | None, **more: Any
         raise UsageError("say where the model is: --base-url URL, or the variable OPENAI_BASE_URL")
     key = api_key_env or ("OPENAI_API_KEY" if os.environ.get("OPENAI_API_KEY") else None)
     try:
-        return ModelSettings(base_url=where, model=name, api_key_env=key, **more)
+        return ModelSettings(base_url=where, model=name, api_key_env=key, **of_requests)
     except ValidationError:
         raise UsageError(f"--base-url {where}: must begin with http:// or https://") from None
 

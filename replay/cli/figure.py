@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import click
 
@@ -60,10 +60,8 @@ def figure(
     output: Path | None,
     data_format: str | None,
     medium: str,
-    models: tuple[str, ...],
-    metric: str | None,
-    rows: int,
     force: bool,
+    **shown: Any,
 ) -> None:
     """Draw a figure for a paper or a slide, or write its numbers.
 
@@ -79,7 +77,7 @@ def figure(
     check_chart(name)
     form = _form(output, data_format, force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
-        chart = chart_data(name, run, ChartOptions(models, rows, metric))
+        chart = chart_data(name, run, ChartOptions(**shown))
     for note in filter(None, (*chart.notes, certainty_line(chart.certainties or {}))):
         echo_err(f"note: {note}")
     if form in DATA_FORMATS:

@@ -30,7 +30,7 @@ Examples:
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
-@click.option("--filter", "filter_text", metavar="FILTER", help="The calls that match, written as in the browser.")
+@click.option("--filter", metavar="FILTER", help="The calls that match, written as in the browser.")
 @reference_option("What the run is scored against: its own faults are reported too.")
 @known_option
 @output_options()
@@ -38,14 +38,11 @@ def report(
     run_argument: Path | None,
     run_path: Path | None,
     form: str | None,
-    call: str | None,
-    trajectory: str | None,
-    model: str | None,
-    filter_text: str | None,
     reference: Path | None,
     known_path: Path | None,
     output: Path | None,
     force: bool,
+    **about: str | None,
 ) -> None:
     """Write a diagnosis: markdown, html, json, csv, junit or svg.
 
@@ -55,10 +52,10 @@ def report(
     """
     from replay.reports import Selection, pieces
 
-    if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
+    if sum(chosen is not None for chosen in about.values()) > 1:
         raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
     form = output_format(form, output, FORMATS, "markdown", force=force)
     path = run_to_read(run_path, run_argument)
     with Run.read(path) as run:
         known = read_known_file(known_path or find_known_file(path)).failures
-        write_output(pieces(run, form, Selection(call, trajectory, model, filter_text, reference, known)), output)
+        write_output(pieces(run, form, Selection(**about, reference=reference, known=known)), output)

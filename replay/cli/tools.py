@@ -34,12 +34,10 @@ Examples:
 def tools(
     run_argument: Path | None,
     run_path: Path | None,
-    servers: tuple[str, ...],
-    tools: tuple[str, ...],
-    models: tuple[str, ...],
     form: str | None,
     output: Path | None,
     force: bool,
+    **about: tuple[str, ...],
 ) -> None:
     """Show the author of a server how models call each tool, and what to rewrite.
 
@@ -53,6 +51,6 @@ def tools(
     form = output_format(form, output, FORMATS, "text", force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
         run.check_has_verdicts()
-        report = tool_report(run, ToolSelection(servers, tools, models))
+        report = tool_report(run, ToolSelection(**about))
     width = stdout_width() if output is None else 160
     write_output([render(report, form, width).rstrip("\n") + "\n"], output)
