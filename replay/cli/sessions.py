@@ -118,7 +118,7 @@ def _opened(path: Path | None, *, fresh: bool = False) -> Run:
 
 def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None, *, fresh: bool) -> None:
     from replay.cli.terminal import run_in_order
-    from replay.reports.sessions import sessions_text, worst_lines
+    from replay.reports.summary import sessions_text, worst_lines
 
     seen = _Seen()
     with _opened(run_path, fresh=fresh) as run:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Final
+from tempfile import SpooledTemporaryFile
+from typing import Any, Final, Self
 
 from replay.records import Record
 from replay.records.files import stamped
@@ -29,6 +30,9 @@ _CLEAN: Final = frozenset({"html", "json", "junit"})
 """Formats whose values are cleaned one by one. Their text is not: what is found there could reach from one value, cut
 off in its middle, into the next."""
 
+_IN_MEMORY: Final = 4_000_000
+"""Bytes that are held before they go to a file, which nobody else can open."""
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -45,6 +49,26 @@ class Selection:
     """The reference file, whose own faults are reported with those of the run."""
     known: Mapping[str, KnownFailure] = field(default_factory=dict)
     """What is known of failures, by their fingerprints."""
+
+
+class Spool:
+    """Texts that stand further down in a report than what they are found with, held in no more than a few megabytes."""
+
+    def __enter__(self) -> Self:
+        self._file = SpooledTemporaryFile(_IN_MEMORY)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._file.close()
+
+    def add(self, text: str) -> None:
+        """Put a text behind the others."""
+        self._file.write(json.dumps(text).encode() + b"\n")
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts from the first on; nothing may be added any more."""
+        self._file.seek(0)
+        return map(json.loads, self._file)
 
 
 def document_text(document: Record) -> str:

@@ -67,12 +67,12 @@ class Table:
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown."""
-        head = [markdown_syntax.prose(column.head) for column in self.columns]
-        rows = [
-            [_markdown_cell(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+        lines = [
+            [markdown_syntax.prose(column.head) for column in self.columns],
+            ["---:" if column.is_right else "---" for column in self.columns],
         ]
-        right = frozenset(number for number, column in enumerate(self.columns) if column.is_right)
-        return markdown_syntax.table(head, rows, right)
+        lines += [[_markdown_cell(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+        return "\n".join(f"| {' | '.join(map(markdown_syntax.cell, line))} |" for line in lines)
 
     def html(self) -> HtmlTable:
         """Head and rows for a template, which escapes them."""
