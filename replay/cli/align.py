@@ -119,6 +119,7 @@ def align(
     the classes of the calls, the share of tasks that match the reference as a whole, and last a leaderboard.
     """
     from replay.alignment import AlignmentSettings
+    from replay.alignment.output import open_store
     from replay.replayer.sharing import workers_at
 
     if as_json and as_csv:
@@ -128,10 +129,13 @@ def align(
         raise UsageError(f"--tau-strong {how.tau_strong:g} is below --tau-weak {how.tau_weak:g}")
     location = worker_location(workers, cluster)
     inputs = InputFiles(files, names)
+    run = None
+    if run_path != DEFAULT_RUN or run_path.exists():
+        run = open_store(run_path, asked=run_path != DEFAULT_RUN)
     done = _align(
         inputs,
         reference,
-        _run(run_path),
+        run,
         settings=how,
         judge_paths=judge_paths,
         model=model,
@@ -232,15 +236,6 @@ def _reference(path: Path, run: RunStore | None) -> Reference:
     for warning in opened.warnings:
         echo_err(f"note: {warning}")
     return read_reference(opened, run.servers if run else {})
-
-
-def _run(path: Path) -> RunStore | None:
-    """The run: the one that was named, or the usual one where it stands here."""
-    if path == DEFAULT_RUN and not path.exists():
-        return None
-    from replay.alignment.output import open_store
-
-    return open_store(path, asked=path != DEFAULT_RUN)
 
 
 def _results(inputs: InputFiles, reference: Reference, run: RunStore | None) -> tuple[list[Results], bool]:

@@ -81,8 +81,7 @@ def audit(
     from replay.reports.audit import render
 
     form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
-    files, run_path = run_among(files, run_path)
-    inputs = InputFiles(files, names) if files else None
+    inputs, run_path = run_among(files, run_path, names)
     with run_of(inputs, run_path, None, (), names, with_findings=False) as (run, numbers):
         unread = inputs.unread if inputs else unread_files(run.connection)
         found = with_unread(audit_run(run, numbers, _faulty_references(reference)), unread)

@@ -78,7 +78,10 @@ def browse(
     Without FILES the run file is opened. FILES are a run file, or results files: those are judged by their recorded
     answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
     """
-    _check_terminal()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("browse needs a terminal; for a file or a pipe use: replay report")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
     if len(files) == 1 and run_path is None and is_run(files[0]):
         run_path, files = files[0], ()
     from replay_tui import browse_run
@@ -91,13 +94,6 @@ def browse(
         _classify(files, target, names)
         label = None if run_path else f"{len(files)} {'file' if len(files) == 1 else 'files'}, offline"
         browse_run(target, label=label, clean_up=partial(rmtree, directory, ignore_errors=True), **shown)
-
-
-def _check_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("browse needs a terminal; for a file or a pipe use: replay report")
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
 
 
 def is_run(path: Path) -> bool:

@@ -40,11 +40,10 @@ from replay.cli.options import (
     workers_options,
 )
 from replay.cli.output import stdout_width
-from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, run_in_order, typed_command
+from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, note, run_in_order, typed_command
 from replay.diagnosis.phrasing import counted
 from replay.errors import FoundFailuresError, UsageError
 from replay.formats.mcpbench_results import McpBenchReader
-from replay.formats.results_file import ResultsFile
 from replay.records import qualified_name
 from replay.records.summary import RunSummary
 from replay.reports.summary import MAX_LISTED, summary_text
@@ -59,7 +58,6 @@ from replay.suggestions import nearest_name
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
     from replay.replayer.cassette import Cassette
-    from replay.replayer.judging import Source
     from replay.replayer.plan import Options
 
 _WITHOUT_FLEET = (
@@ -164,13 +162,18 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
+    from replay.replayer.cassette import read_cassette
     from replay.replayer.plan import Options
 
-    recorded = _cassette(cassette, strict=cassette_strict)
+    if cassette_strict and cassette is None:
+        raise UsageError("--cassette-strict goes with --cassette")
+    recorded = read_cassette(cassette) if cassette is not None else None
     conditions, by_recording = fail_conditions(fail_on), offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
-    sources = _sources(inputs, by_recording, is_known=run_path.exists() and not fresh)
+    with ended_in_order():
+        is_known = run_path.exists() and not fresh  # files whose servers start are looked through first
+        sources = inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
@@ -187,20 +190,6 @@ def classify(
         _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
     raise_on(found_by(conditions, summary.outcomes, known.new if known else 0))
     inputs.end(strict=strict)
-
-
-def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
-    from replay.replayer.cassette import read_cassette
-
-    if strict and path is None:
-        raise UsageError("--cassette-strict goes with --cassette")
-    return read_cassette(path) if path is not None else None
-
-
-def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
-    """The files; those whose servers start are looked through first."""
-    with ended_in_order():
-        return inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
 
 
 def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, strict: bool) -> None:
@@ -287,7 +276,9 @@ def _print(
     summary = summarize(run, files=files, most_models=MAX_LISTED, unread=inputs.unread)
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
-    _note_other_files(run, files)
+    if (others := run.file_count() - len(files)) > 0:
+        shown = "it" if others == 1 else "them"
+        note(f"{run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
     with closed_pipe_ignored():
         if as_json:
             from replay.reports.json_ import write_run_json
@@ -314,13 +305,6 @@ def _mcpbench_rates(run: Run, files: Sequence[int], summary: RunSummary) -> Iter
         return
     for model in summary.models:
         yield f"  {rates_line(one_line(model.model, 40), mcpbench_rates(model.outcomes))}"
-
-
-def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
-    others = run.file_count() - len(files)
-    if others > 0:
-        shown = "it" if others == 1 else "them"
-        echo_err(f"note: {run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
 
 
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:

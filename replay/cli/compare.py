@@ -89,11 +89,12 @@ def compare(
     form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
     if judge_paths and reference is None:
         raise UsageError("--judge goes with --reference: the scores count in its average")
-    files, run_path = run_among(files, run_path)
-    inputs = InputFiles(files, names) if files else None
+    inputs, run_path = run_among(files, run_path, names)
+    pattern = FileNames(names) if names is not None else None
+    labelling = pattern if pattern is not None and pattern.label_names else None
     with run_of(inputs, run_path, reference, judge_paths, names) as (run, numbers):
         unread = tuple(inputs.unread) if inputs else None
-        settings = CompareSettings(numbers, sort, metric, by, _labelling(names), unread)
+        settings = CompareSettings(numbers, sort, metric, by, labelling, unread)
         found = compare_models(run, settings)
     text = render(found, form, stdout_width())
     write_output([text.rstrip("\n") + "\n"], output)
@@ -101,19 +102,11 @@ def compare(
         inputs.end(strict=strict)
 
 
-def _labelling(names: str | None) -> FileNames | None:
-    """The pattern of the file names where it gives labels."""
-    if names is None:
-        return None
-    pattern = FileNames(names)
-    return pattern if pattern.label_names else None
-
-
-def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
-    """A run file that stands alone where results files may is the run."""
+def run_among(files: tuple[Path, ...], run_path: Path, names: str | None) -> tuple[InputFiles | None, Path]:
+    """The files, if any, and the run; a run file that stands alone where results files may is the run."""
     if len(files) == 1 and run_path == DEFAULT_RUN and is_run(files[0]):
-        return (), files[0]
-    return files, run_path
+        return None, files[0]
+    return InputFiles(files, names) if files else None, run_path
 
 
 @contextmanager

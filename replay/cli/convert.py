@@ -17,6 +17,7 @@ from replay.cli.options import files_argument, names_option, strict_option, work
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err, note, without_secrets
 from replay.dag import infer_edges
+from replay.diagnosis.phrasing import counted
 from replay.errors import InputError, UsageError
 from replay.formats import look_through
 from replay.formats.results_file import ResultsFile, UnopenedFile
@@ -79,7 +80,9 @@ def convert(
     opened = inputs.open_all(need_calls=False)
     if listed:
         for results in opened:
-            click.echo(without_secrets(_description(results)))
+            unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
+            shown = f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}"
+            click.echo(without_secrets(printable(shown)))
     elif output is not None:
         targets = _targets(opened, output)
         _refuse_overwriting(targets.values(), force)
@@ -97,15 +100,8 @@ def convert(
         raise InputError("", "no call was found in any file")
 
 
-def _description(results: ResultsFile) -> str:
-    """What a file is and what is in it, in one line."""
-    unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
-    return printable(f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}")
-
-
 def _contents(results: ResultsFile) -> str:
-    trajectories = "1 trajectory" if len(results.ids) == 1 else f"{len(results.ids)} trajectories"
-    return f"{trajectories}, {results.calls} {'call' if results.calls == 1 else 'calls'}"
+    return f"{counted(len(results.ids), 'trajectory')}, {counted(results.calls, 'call')}"
 
 
 def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:

@@ -62,7 +62,9 @@ def diff(
     compared with the next. Failures are told by their fingerprints (`replay known`): when each was first and last seen,
     in how many calls, in which models.
     """
-    conditions = _fail_conditions(fail_on)
+    conditions = set(parts_of_fail_on(fail_on))
+    if unknown := sorted(conditions - {"worse", "new"}):
+        raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
     if (len(run_paths) < 2) == (models is None) or (models is not None and len(run_paths) > 1):
         raise UsageError("say what to compare: A B [C ...], or RUN --models A B")
     if models is not None:
@@ -125,14 +127,6 @@ def _print(shown: Record | str) -> None:
             click.echo(without_secrets(shown))
             return
         print_json(stamped(shown.model_dump(mode="json", by_alias=True)))
-
-
-def _fail_conditions(fail_on: str | None) -> set[str]:
-    conditions = set(parts_of_fail_on(fail_on))
-    unknown = sorted(conditions - {"worse", "new"})
-    if unknown:
-        raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
-    return conditions
 
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:

@@ -152,8 +152,7 @@ def _drive(
         raise NoServerReachedError("no task was finished; the same command goes on where this one stopped")
     results = output / f"{next(file_stems([settings.model.model]))}_test_mcp_fuzzy.json"
     write_m3_results(done, results)
-    more = "1 trajectory" if len(done) == 1 else f"{len(done)} trajectories"
-    echo_err(f"wrote {results} and {more}")
+    echo_err(f"wrote {results} and {counted(len(done), 'trajectory')}")
     _print(done, len(driven), folder)
 
 

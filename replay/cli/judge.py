@@ -13,7 +13,6 @@ import click
 
 from replay.chat import Limits, ModelSettings, read_models
 from replay.cli.compare import run_among
-from replay.cli.input_files import InputFiles
 from replay.cli.options import (
     FILE,
     fleet_of,
@@ -104,12 +103,15 @@ def judge(
         if protocol != "m3":
             raise UsageError("-o writes the scores that replay align --judge reads: it goes with --protocol m3")
     judges = read_models(judges_path)
-    files, run_path = run_among(files, run_path)
-    inputs = InputFiles(files, names) if files else None
+    inputs, run_path = run_among(files, run_path, names)
     if inputs is None and not run_path.exists():
         raise UsageError(f"{run_path}: there is no such run; name results files, or make one with: replay classify")
-    knowledge = _knowledge(reference, tasks_path)
-    with ended_in_order(), Run.open(run_path, redactor=_redactor(fleet_path)) as run:
+    tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
+    references = open_file(reference).trajectories() if reference else ()
+    knowledge = TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in references})
+    fleet = fleet_of(fleet_path)
+    redactor = Redactor({*(fleet.secrets() if fleet else ()), *secrets_around(os.environ)})
+    with ended_in_order(), Run.open(run_path, redactor=redactor) as run:
         if inputs is None:
             task_runs = runs_in_file(run, knowledge)
         else:
@@ -122,18 +124,6 @@ def judge(
         _print(run, protocol, task_runs, judges, requests, as_json=as_json, output=output)
     if inputs is not None:
         inputs.end(strict=strict)
-
-
-def _redactor(fleet_path: Path | None) -> Redactor:
-    """Takes out the fleet's secrets, those of the environment, and whatever looks like a token."""
-    fleet = fleet_of(fleet_path)
-    return Redactor({*(fleet.secrets() if fleet else ()), *secrets_around(os.environ)})
-
-
-def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge:
-    tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
-    trajectories = open_file(reference).trajectories() if reference else ()
-    return TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in trajectories})
 
 
 def _estimate(requests: Sequence[RatingRequest], judges: Mapping[str, ModelSettings]) -> None:

@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -44,7 +43,7 @@ def say_what_starts(fleet: Fleet, *, named: bool, names: Iterable[str] = ()) -> 
     echo_err(f"{fleet.path} starts{'' if names else ' what the calls need of'}: {_in_a_line(commands)}")
     if named or _policy() == _ALL:
         return
-    mark = _directory() / _digest(fleet)
+    mark = platformdirs.user_data_path("mcp-replay", appauthor=False) / "trusted" / _digest(fleet)
     if mark.exists():
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -82,10 +81,6 @@ def _digest(fleet: Fleet) -> str:
     """Of the file's place and of all that was read from it: what was changed since is asked about again."""
     content = f"{os.path.realpath(fleet.path)}\0{fleet.model_dump_json(exclude={'path'})}"
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _directory() -> Path:
-    return platformdirs.user_data_path("mcp-replay", appauthor=False) / "trusted"
 
 
 def _policy() -> str:
