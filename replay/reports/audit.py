@@ -103,8 +103,8 @@ def _headline(audit: Audit) -> Iterator[str]:
     whole = audit.benchmark
     lost = whole.runs - whole.passed
     if not whole.runs:
-        faults = sum(whole.faults.values())
-        yield f"{counted(faults, 'fault')} of the environment: {_bearings(whole)}."
+        bearings = listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in whole.faults.items()])
+        yield f"{counted(sum(whole.faults.values()), 'fault')} of the environment: {bearings}."
     elif lost:
         yield (
             f"Of {counted(lost, 'lost run')}, {whole.lost_by_model} were lost by the model as far as the recordings "
@@ -119,10 +119,6 @@ def _headline(audit: Audit) -> Iterator[str]:
     yield from unread_lines(audit.unread)
 
 
-def _bearings(model: AuditedModel) -> str:
-    return listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in model.faults.items()])
-
-
 def _models_of(audit: Audit) -> list[AuditedModel]:
     return [*audit.models, *([audit.benchmark] if len(audit.models) > 1 else [])]
 
@@ -132,8 +128,8 @@ def _model_table(audit: Audit) -> Table:
     rows = [
         [
             model.model,
-            _opens(model.passed, f"{number}-passed", _share(model.reported)),
-            _interval(model.supported),
+            _opens(model.passed, f"{number}-passed", _per_cent(model.reported)),
+            _per_cent(*(model.supported or (None,))),
             _opens(model.runs, f"{number}-runs"),
             _opens(model.lost_by_model, f"{number}-lost") if model.runs else "-",
             _opens(model.undecided_lost, f"{number}-undecided-lost"),
@@ -332,12 +328,9 @@ def _chances(figures: Mapping[int, Figure]) -> str:
     return "; ".join([*shown, f"k = {most}: {last.value:.2f}{interval}"])
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
-
-
-def _interval(ends: tuple[float, float] | None) -> str:
-    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
+def _per_cent(*ends: float | None) -> str:
+    """`41.2 %`, or `38.0 to 44.1 %`; `-` where it is not known."""
+    return "-" if None in ends else f"{' to '.join(f'{100 * end:.1f}' for end in ends if end is not None)} %"
 
 
 def _paired(pair: AuditedPair) -> str:

@@ -123,11 +123,6 @@ class ReportScope:
         return summarize(self.run, most_models=MAX_MODELS)
 
     @cached_property
-    def spending(self) -> str:
-        """What failures cost; told of a whole run alone."""
-        return spending_line(spending_of(self.run)) if self.whole else ""
-
-    @cached_property
     def models(self) -> tuple[ModelSummary, ...]:
         """The counts of the models that the report is about; of a whole run those of the first ones."""
         if self.whole:
@@ -200,8 +195,9 @@ class ReportScope:
 
 def basis_lines(scope: ReportScope) -> list[str]:
     """What stands beside outcomes: what was not read, what rests on nothing, whose fault failures are, their cost."""
-    repeated = repeated_line(scope.summary.repeated) if scope.whole else ""
-    lines = repeated, certainty_line(scope.certainties), fault_line(scope.faults), scope.spending
+    lines = [certainty_line(scope.certainties), fault_line(scope.faults)]
+    if scope.whole:
+        lines = [repeated_line(scope.summary.repeated), *lines, spending_line(spending_of(scope.run))]
     return [*unread_lines(scope.unread), *filter(None, lines)]
 
 
