@@ -16,7 +16,7 @@ import click
 
 from replay.analysis.answer_labels import known_labels
 from replay.cli.input_files import InputFiles
-from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
+from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option, run_option
 from replay.cli.terminal import echo_err
 from replay.diagnosis.diagnose import FindingStore
 from replay.errors import RunFileError, UsageError
@@ -46,12 +46,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 @click.command(epilog=EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    help=f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]",
-)
+@run_option(f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]", None)
 @click.option(
     "--against",
     type=FILE,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec
 import anyio
 import click
 
-from replay.cli.options import FILE
+from replay.cli.options import FILE, run_option
 from replay.cli.trust import say_what_starts
 from replay.diagnosis import TrajectoryContext, findings_of_call
 from replay.errors import ReplayError, UsageError
@@ -47,12 +47,7 @@ _WITHOUT_RUN: Final = "there is no run to look in yet: call recent_failures firs
 
 
 @click.command("mcp", epilog=EXAMPLES)
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    help="Answer from this run file.  [default: this machine's sessions, judged when asked]",
-)
+@run_option("Answer from this run file.  [default: this machine's sessions, judged when asked]", None)
 @click.option("--servers", "fleet_path", type=FILE, help="The fleet file whose servers `reissue` may start.")
 def mcp_server(run_path: Path | None, fleet_path: Path | None) -> None:
     """Serve an agent that asks about its own failures.

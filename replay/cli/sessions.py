@@ -14,7 +14,7 @@ import click
 import platformdirs
 
 from replay.analysis.answer_labels import known_labels
-from replay.cli.options import FILE, first_moment
+from replay.cli.options import first_moment, run_option
 from replay.cli.output import stdout_width
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note, typed_command
 from replay.errors import FormatError, NoTrajectoryError, RunFileError, TooOldError, UsageError
@@ -46,12 +46,7 @@ SHARED_FROM: Final = 64_000_000
     metavar="TIME",
     help="Only sessions in which something happened since then: 7d, 12h, 2026-11-20.",
 )
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    help="The run file, which is made anew.  [default: sessions.db in your cache directory]",
-)
+@run_option("The run file, which is made anew.  [default: sessions.db in your cache directory]", None)
 @click.option("--fresh", is_flag=True, help="Judge all sessions again, also those that are as they were.")
 def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
     """Say what failed in the sessions of this machine's coding agents.

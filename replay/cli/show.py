@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replay.cli.input_files import InputFiles
-from replay.cli.options import json_option, names_option
+from replay.cli.options import json_option, names_option, run_option
 from replay.cli.output import print_json
 from replay.cli.terminal import without_secrets
 from replay.dag import Graph, render_text, summary_of, to_dot, to_mermaid
@@ -46,9 +46,7 @@ Examples:
 @click.command("show", epilog=EXAMPLES)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.argument("identifier", metavar="[ID]", required=False)
-@click.option(
-    "--run", "run_path", type=click.Path(path_type=Path, dir_okay=False), help="Show of this run, with the outcomes."
-)
+@run_option("Show of this run, with the outcomes.", None)
 @click.option("--dot", "form", flag_value="dot", help="Print the graph for Graphviz.")
 @click.option("--mermaid", "form", flag_value="mermaid", help="Print the graph as a Mermaid flowchart.")
 @json_option
