@@ -114,7 +114,6 @@ def _as_json(found: Survey, count: int, kind: str | None) -> str:
     from replay.cli.output import json_text
     from replay.reports.json_ import LabelledTemplate, SurveyDocument
 
-    names = LabelledTemplate.model_fields
     document = SurveyDocument(
         files=found.files,
         unreadable=found.unreadable,
@@ -122,8 +121,7 @@ def _as_json(found: Survey, count: int, kind: str | None) -> str:
         counts=found.counts,
         certainty=found.by_certainty,
         templates=tuple(
-            LabelledTemplate(**{name: getattr(cluster, name) for name in names})
-            for cluster in found.largest(count, kind)
+            LabelledTemplate.model_validate(cluster, from_attributes=True) for cluster in found.largest(count, kind)
         ),
     )
     return json_text(document.model_dump(mode="json"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from textwrap import wrap
@@ -28,6 +28,7 @@ CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n"
 MODELS: Final = "Models"
 """The title of the first table."""
 _RECORDED: Final = "Scores that the files record, mean and deviation over tasks"
+_SUCCESS: Final = "Failed calls in tasks that passed and that were lost"
 _JUDGED: Final = RECORDED_SCORES.keys() - set(SUMMED_UP)
 """The scores that stand in the table of these alone."""
 _MAX_NAME: Final = 40
@@ -269,18 +270,8 @@ def _differences_text(comparison: ModelComparison, metric: Measure | None) -> li
 def _success_text(comparison: ModelComparison) -> list[str]:
     if not comparison.failed_in_tasks:
         return []
-    rows = [
-        [
-            row.model,
-            row.passed_tasks,
-            _of(row.failed_calls_in_passed, row.calls_in_passed),
-            row.lost_tasks,
-            _of(row.failed_calls_in_lost, row.calls_in_lost),
-        ]
-        for row in comparison.failed_in_tasks
-    ]
-    table = Table.of(["model", "passed", "failed calls", "lost", "failed calls"], rows)
-    lines = ["Failed calls in tasks that passed and that were lost", *table.text(longest_name=_MAX_NAME)]
+    table = Table.of(["model", "passed", "failed calls", "lost", "failed calls"], _success_rows(comparison, _share_of))
+    lines = [_SUCCESS, *table.text(longest_name=_MAX_NAME)]
     sure = [association for association in comparison.associations if association.beyond_chance]
     lines += [f"  {association_text(association)}" for association in sure[:_MAX_LISTED]]
     if comparison.associations and not sure:
@@ -289,7 +280,20 @@ def _success_text(comparison: ModelComparison) -> list[str]:
     return lines
 
 
-def _of(part: int, whole: int) -> str:
+def _success_rows(comparison: ModelComparison, of: Callable[[int, int], str]) -> list[list[object]]:
+    return [
+        [
+            row.model,
+            row.passed_tasks,
+            of(row.failed_calls_in_passed, row.calls_in_passed),
+            row.lost_tasks,
+            of(row.failed_calls_in_lost, row.calls_in_lost),
+        ]
+        for row in comparison.failed_in_tasks
+    ]
+
+
+def _share_of(part: int, whole: int) -> str:
     return f"{part} of {whole} ({100 * part / whole:.0f}%)" if whole else "-"
 
 
@@ -347,18 +351,8 @@ def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
             title = f"Differences in {metric.label} beyond chance: {len(sure)} of {len(comparison.differences)} pairs"
             yield title, Table.of(["paired over common tasks, Holm's correction"], sure)
     if comparison.failed_in_tasks:
-        lost = [
-            [
-                row.model,
-                row.passed_tasks,
-                f"{row.failed_calls_in_passed} of {row.calls_in_passed}",
-                row.lost_tasks,
-                f"{row.failed_calls_in_lost} of {row.calls_in_lost}",
-            ]
-            for row in comparison.failed_in_tasks
-        ]
         head = ["model", "tasks passed", "failed calls in them", "tasks lost", "failed calls in them"]
-        yield "Failed calls in tasks that passed and that were lost", Table.of(head, lost)
+        yield _SUCCESS, Table.of(head, _success_rows(comparison, "{} of {}".format))
     odds = [[association_text(association)] for association in comparison.associations if association.beyond_chance]
     if odds:
         head = ["odds ratios with 95 % intervals, Holm's correction"]

@@ -131,7 +131,7 @@ class ReportScope:
         for place in self.places:
             models.setdefault(place.model, []).append(place)
         if self.matching is not None:
-            return tuple(self._counted(model, places, self.matching) for model, places in models.items())
+            return tuple(self._counted(model, places) for model, places in models.items())
         return tuple(model for model in summarize(self.run).models if model.model in models)
 
     @property
@@ -163,23 +163,16 @@ class ReportScope:
         """How many of the verdicts that the report is about are how certain."""
         if self.whole:
             return self.summary.certainties
-        rows = (row for place in self.places for row in call_rows(self.run, trajectory=place.row))
-        return Counter(
-            row.certainty
-            for row in rows
-            if self.matching is None or row.call in self.matching[self._row_of[row.file, row.trajectory]]
-        )
+        return Counter(row.certainty for row in self._rows_of(self.places))
 
-    def _counted(
-        self, model: str, places: Sequence[TrajectoryPlace], matching: Mapping[int, frozenset[str]]
-    ) -> ModelSummary:
-        """The counts of a model's calls that a filter matches."""
-        rows = [
-            row
-            for place in places
-            for row in call_rows(self.run, trajectory=place.row)
-            if row.call in matching[place.row]
-        ]
+    def _rows_of(self, places: Sequence[TrajectoryPlace]) -> Iterator[CallRow]:
+        """The verdicts of trajectories; where there is a filter, of the calls that it matches."""
+        for place in places:
+            rows = call_rows(self.run, trajectory=place.row)
+            yield from (row for row in rows if self.matching is None or row.call in self.matching[place.row])
+
+    def _counted(self, model: str, places: Sequence[TrajectoryPlace]) -> ModelSummary:
+        rows = list(self._rows_of(places))
         outcomes = Counter(row.outcome for row in rows)
         reasons = Counter(row.reason for row in rows if row.reason and row.outcome is Outcome.INCONCLUSIVE)
         return ModelSummary(
