@@ -102,24 +102,19 @@ def _print(
     """One trajectory as text, as a graph or as JSON; of a run with what was found of its calls."""
     graph = Graph(trajectory)
     if as_json:
-        document = as_document(trajectory, graph)
+        document = {
+            "shape": _shape(graph),
+            "trajectory": dump(TrajectoryFile(**{**dict(trajectory), "edges": graph.edges})),
+        }
         if verdicts is not None:
             document["outcomes"] = {position: str(verdict.outcome) for position, verdict in verdicts.items()}
-        print_json(document)
+        _print_document(document)
     elif form == "dot":
         click.echo(without_secrets(to_dot(graph, verdicts)))
     elif form == "mermaid":
         click.echo(without_secrets(to_mermaid(graph, verdicts)))
     else:
         click.echo(without_secrets(render_text(graph, subagents, verdicts)))
-
-
-def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
-    """What `--json` prints of one trajectory."""
-    from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
-
-    trajectory_file = dump(TrajectoryFile(**{**dict(trajectory), "edges": graph.edges}))
-    return {"format": SHOW_FORMAT, "version": SHOW_VERSION, "shape": _shape(graph), "trajectory": trajectory_file}
 
 
 def _shape(graph: Graph) -> dict[str, Any]:
@@ -148,13 +143,13 @@ def _list(results: list[ResultsFile], as_json: bool) -> None:
             else:
                 click.echo(without_secrets(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}"))
     if as_json:
-        _print_list(rows)
+        _print_document({"trajectories": rows})
 
 
-def _print_list(rows: list[dict[str, Any]]) -> None:
+def _print_document(document: dict[str, Any]) -> None:
     from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
 
-    print_json({"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows})
+    print_json({"format": SHOW_FORMAT, "version": SHOW_VERSION, **document})
 
 
 def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
@@ -203,7 +198,7 @@ def _list_run(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None
             shown = f"{name:{width}}  {one_line(place.model, 40)}  {words or 'not judged yet'}"
             click.echo("; ".join([shown, *_took(facts.get(place.row))]))
     if as_json:
-        _print_list(rows)
+        _print_document({"trajectories": rows})
 
 
 def _took(facts: SessionFacts | None) -> Iterator[str]:
