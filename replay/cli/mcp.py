@@ -49,7 +49,7 @@ _WITHOUT_RUN: Final = "there is no run to look in yet: call recent_failures firs
 @click.command("mcp", epilog=EXAMPLES)
 @run_option("Answer from this run file.  [default: this machine's sessions, judged when asked]", None)
 @click.option("--servers", "fleet_path", type=FILE, help="The fleet file whose servers `reissue` may start.")
-def mcp_server(run_path: Path | None, fleet_path: Path | None) -> None:
+def mcp(run_path: Path | None, fleet_path: Path | None) -> None:
     """Serve an agent that asks about its own failures.
 
     An MCP server on stdio with the tools recent_failures, why_failed, how_do_models_misuse, reissue and bug_report.
