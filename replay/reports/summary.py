@@ -45,26 +45,19 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
         width: columns that there are; only a call's id or a name may be longer.
         dim: makes a text less bright, where that can be shown.
     """
-    parts = ["\n".join(_model_lines(summary, width, dim))]
-    if summary.disagreements is not None and summary.disagreements.calls:
-        parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
-    if basis := [
-        *filter(
-            None, [repeated_line(summary.repeated), certainty_line(summary.certainties), fault_line(summary.faults)]
-        )
-    ]:
-        parts.append("\n".join(_wrapped(basis, width)))
-    if summary.failures:
-        parts.append(groups_text("What went wrong most", summary.failures, width))
-    if summary.root_causes:
-        lines = (f"  {_root_cause_line(cause)}" for cause in summary.root_causes)
-        parts.append("\n".join(["Root causes", *_wrapped(lines, width)]))
-    if summary.trials > 1:
-        title = f"Flaky over {summary.trials} trials"
-        parts.append(groups_text(title, summary.flaky, width) if summary.flaky else f"{title}: none")
-    if summary.inconclusive:
-        parts.append(groups_text("Inconclusive: these count in no category", summary.inconclusive, width))
-    return "\n\n".join(parts)
+    basis = [repeated_line(summary.repeated), certainty_line(summary.certainties), fault_line(summary.faults)]
+    causes = list(_wrapped((f"  {_root_cause_line(cause)}" for cause in summary.root_causes), width))
+    flaky = f"Flaky over {summary.trials} trials"
+    parts = [
+        "\n".join(_model_lines(summary, width, dim)),
+        "\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)),
+        "\n".join(_wrapped(basis, width)),
+        groups_text("What went wrong most", summary.failures, width),
+        "\n".join(["Root causes", *causes] if causes else []),
+        (groups_text(flaky, summary.flaky, width) or f"{flaky}: none") if summary.trials > 1 else "",
+        groups_text("Inconclusive: these count in no category", summary.inconclusive, width),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> Iterator[str]:
@@ -171,7 +164,12 @@ def _cut(text: str, width: int) -> str:
 
 
 def groups_text(title: str, groups: Sequence[FailureGroup], width: int) -> str:
-    """A title, and a line a group; its message stands beside it, or below it where there is little room."""
+    """A title, and a line a group; its message stands beside it, or below it where there is little room.
+
+    Nothing where there are no groups.
+    """
+    if not groups:
+        return ""
     lines, addresses = _group_lines(groups, _MAX_TOOL), [""] * len(groups)
     if (excess := max(map(cell_len, lines)) - width) > 0:
         lines = _group_lines(groups, max(_MAX_TOOL - excess, _MIN_NAME))
@@ -212,8 +210,10 @@ def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
         yield from wrap(line, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
 
 
-def _disagreement_lines(found: Disagreements) -> Iterator[str]:
+def _disagreement_lines(found: Disagreements | None) -> Iterator[str]:
     """How many calls were judged otherwise than recorded; and what is missing here, with the setting that mends it."""
+    if found is None or not found.calls:
+        return
     by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
     yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
     if found.absent_paths:
@@ -240,16 +240,13 @@ def sessions_text(run: Run, summary: RunSummary, width: int = 160) -> str:
         summary: of the run.
         width: columns that there are.
     """
+    servers = [*_server_lines(run), repeated_line(summary.repeated), certainty_line(summary.certainties)]
     parts = [
-        "\n".join(
-            filter(None, [*_server_lines(run), repeated_line(summary.repeated), certainty_line(summary.certainties)])
-        )
+        "\n".join(filter(None, servers)),
+        groups_text("What failed most, by tool and cause", summary.failures, width),
+        groups_text("Inconclusive: these count as neither", summary.inconclusive, width),
     ]
-    if summary.failures:
-        parts.append(groups_text("What failed most, by tool and cause", summary.failures, width))
-    if summary.inconclusive:
-        parts.append(groups_text("Inconclusive: these count as neither", summary.inconclusive, width))
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, parts))
 
 
 def worst_lines(summary: RunSummary) -> Iterator[tuple[FailureGroup, str]]:
