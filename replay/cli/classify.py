@@ -154,7 +154,7 @@ def classify(
     names: str | None,
     as_json: bool,
     as_csv: bool,
-    **as_they_are: Any,
+    **plan: Any,  # the other fields of `Options`
 ) -> None:
     """Put every call into one of five outcomes, by replaying it.
 
@@ -172,7 +172,8 @@ def classify(
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
     with ended_in_order():
-        is_known = run_path.exists() and not fresh  # files whose servers start are looked through first
+        is_known = run_path.exists() and not fresh
+        # where servers start it must be known which ones, so the files are looked through first
         sources = inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
@@ -180,7 +181,7 @@ def classify(
         allow_effects=_known_servers(allow_effects, fleet),
         offline=by_recording,
         labels=known_labels(fleet),
-        **as_they_are,
+        **plan,
     )
     with Run.open(run_path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         _begin(run, fleet, options, names)

@@ -87,7 +87,7 @@ def drive(
     jobs: int,
     limit: int | None,
     allow_effects: tuple[str, ...],
-    **of_requests: Any,
+    **of_requests: Any,  # fields of `ModelSettings`
 ) -> None:
     """Have a model work on tasks through the fleet's servers, and record what it does.
 
