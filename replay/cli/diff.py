@@ -9,12 +9,12 @@ import click
 
 from replay.analysis.known_failures import find_known_file, read_known_file
 from replay.cli.options import json_option, known_option, parts_of_fail_on, raise_on
-from replay.cli.output import print_json
-from replay.cli.terminal import closed_pipe_ignored, without_secrets
+from replay.cli.output import write_output
+from replay.cli.terminal import without_secrets
 from replay.diagnosis.phrasing import counted
 from replay.errors import UsageError
 from replay.records import Record
-from replay.records.files import stamped
+from replay.reports import document_text
 from replay.runfile import Run
 
 EXAMPLES = """\b
@@ -121,12 +121,8 @@ def _run_of(path: Path, stack: ExitStack) -> Path:
 
 
 def _print(shown: Record | str) -> None:
-    """A document as JSON, its stamp first; or text."""
-    with closed_pipe_ignored():
-        if isinstance(shown, str):
-            click.echo(without_secrets(shown))
-            return
-        print_json(stamped(shown.model_dump(mode="json", by_alias=True)))
+    text = document_text(shown) if isinstance(shown, Record) else f"{without_secrets(shown)}\n"
+    write_output([text], None)
 
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:

@@ -35,7 +35,6 @@ Examples:
   replay drive test_mcp_GT.json --model qwen3 --base-url http://127.0.0.1:8000/v1 --protocol m3 -o results/
   replay drive mcpbench_tasks.json --model o4-mini --protocol mcpbench --max-tokens 5000000 --jobs 4 -o results/
 """
-_PROTOCOLS = ("native", "m3", "mcpbench")
 
 
 @click.command("drive", epilog=EXAMPLES)
@@ -56,7 +55,7 @@ _PROTOCOLS = ("native", "m3", "mcpbench")
 @click.option("--stream", is_flag=True, help="Take replies piece by piece.")
 @click.option(
     "--protocol",
-    type=click.Choice(_PROTOCOLS),
+    type=click.Choice(list(TURNS)),
     default="native",
     show_default=True,
     help="How the model is led: function calling, M3-Bench's four stages, or MCP-Bench's rounds.",

@@ -13,12 +13,11 @@ from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err
 from replay.errors import UsageError
+from replay.exporting import FORMATS
 from replay.exporting import export as exported
 from replay.records import JsonObject
 from replay.runfile import Run
 from replay.safety.filesystem import write_atomically
-
-FORMATS = ("atif", "otlp", "inspect", "openai")
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +30,7 @@ Examples:
 
 @click.command("export", epilog=EXAMPLES)
 @read_run_option
-@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="Whose format.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), required=True, help="Whose format.")
 @click.option("--trajectory", metavar="ID", help="Only the trajectories with this id.")
 @click.option("--model", metavar="NAME", help="Only the trajectories of this model.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory for the files.")

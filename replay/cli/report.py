@@ -10,9 +10,8 @@ from replay.analysis.known_failures import find_known_file, read_known_file
 from replay.cli.options import known_option, read_run_option, reference_option, run_to_read
 from replay.cli.output import format_option, output_format, output_options, write_output
 from replay.errors import UsageError
+from replay.reports import FORMATS, Selection, pieces
 from replay.runfile import Run
-
-FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
 
 EXAMPLES = """\b
 Examples:
@@ -26,7 +25,7 @@ Examples:
 
 @click.command("report", epilog=EXAMPLES)
 @read_run_option
-@format_option(FORMATS, "markdown", "What to write; markdown is made for issue trackers.")
+@format_option(list(FORMATS), "markdown", "What to write; markdown is made for issue trackers.")
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
@@ -50,11 +49,9 @@ def report(
     trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
     figure alone. Secrets are taken out of all of them.
     """
-    from replay.reports import Selection, pieces
-
     if sum(chosen is not None for chosen in about.values()) > 1:
         raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
-    form = output_format(form, output, FORMATS, "markdown", force=force)
+    form = output_format(form, output, list(FORMATS), "markdown", force=force)
     path = run_to_read(run_path, run_argument)
     with Run.read(path) as run:
         known = read_known_file(known_path or find_known_file(path)).failures

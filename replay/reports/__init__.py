@@ -73,7 +73,8 @@ class Spool:
 
 def document_text(document: Record) -> str:
     """A document as JSON, its stamp first, without secrets; what is not known is null, as its schema says."""
-    return json.dumps(Redactor().json(stamped(document.model_dump(mode="json"))), ensure_ascii=True, indent=1) + "\n"
+    dumped = document.model_dump(mode="json", by_alias=True)
+    return json.dumps(Redactor().json(stamped(dumped)), ensure_ascii=True, indent=1) + "\n"
 
 
 def render_document(document: Record, form: str, renderers: Mapping[str, Callable[[Any], str]]) -> str:
