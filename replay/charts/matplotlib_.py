@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
@@ -120,15 +120,17 @@ def _style(medium: Medium) -> Iterator[None]:
     """Our settings, whatever the user's own are."""
     try:
         import matplotlib as mpl
+        from matplotlib.font_manager import fontManager
     except ImportError:
         raise MissingExtraError(install_command("figures"), "replay figure") from None
+    known = {font.name for font in fontManager.ttflist}
     size = 9.0 * (1.7 if medium == "slide" else 1.0)
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(
             {
                 "font.family": "sans-serif",
-                "font.sans-serif": ["DejaVu Sans", *_installed(_OTHER_SCRIPTS)],
+                "font.sans-serif": ["DejaVu Sans", *(family for family in _OTHER_SCRIPTS if family in known)],
                 "font.size": size,
                 "axes.titlesize": size * 1.05,
                 "axes.titleweight": "bold",
@@ -151,13 +153,6 @@ def _style(medium: Medium) -> Iterator[None]:
             }
         )
         yield
-
-
-def _installed(families: Sequence[str]) -> list[str]:
-    from matplotlib.font_manager import fontManager
-
-    known = {font.name for font in fontManager.ttflist}
-    return [family for family in families if family in known]
 
 
 def _stacked_bars(chart: Chart, canvas: _Canvas) -> None:

@@ -209,7 +209,7 @@ def ranked_bars(chart: Chart, *, narrow: bool = False) -> Markup:
     values = [value for (value,) in chart.values]
     words = "; ".join(f"{name}: {_value(chart, value)}" for name, value in zip(names, values, strict=True))
     title = f"{chart.columns[0]}, with intervals: {chart.interval or '95 %'}"
-    parts = [*_opening(chart.figure, title, words, width, row * len(names) + 12)]
+    parts = [*_opening(title, words, width, row * len(names) + 12)]
     for number, name in enumerate(names):
         y = number * row + 4
         x, anchor = (label, "start") if narrow else (label - 12, "end")
@@ -262,7 +262,7 @@ def heat_map(chart: Chart, *, narrow: bool = False) -> Markup:
     head = 16 + (7.4 if narrow else 5.0) * max(map(len, chart.columns), default=0)
     row = 22 if narrow else 26
     title, words = "In how many trajectories of each model a kind of finding stands", _in_words(chart, chart.columns)
-    parts = [*_opening("heat", title, words, width, head + row * len(chart.rows) + 10)]
+    parts = [*_opening(title, words, width, head + row * len(chart.rows) + 10)]
     for column, kind in enumerate(chart.columns):
         x, y = label + (column + 0.5) * size + 4, head - 6
         turn = -90 if narrow else -40
@@ -290,7 +290,7 @@ def _cell(x: float, y: float, size: float, row: float, count: int, total: int, t
     yield f'<text{style} x="{x + size / 2 - 1:.1f}" y="{y + row / 2 + 4}" text-anchor="middle">{words}</text></g>'
 
 
-def _opening(name: str, title: str, words: str, width: float, height: float) -> Iterator[str]:
+def _opening(title: str, words: str, width: float, height: float) -> Iterator[str]:
     yield f'<svg xmlns="http://www.w3.org/2000/svg" class="replay-figure" viewBox="0 0 {width} {height:.0f}"'
     yield f' role="img" aria-label="{escape(title)}"><title>{escape(title)}</title><desc>{escape(words)}</desc>'
 

@@ -16,40 +16,35 @@ from replay.cli.terminal import VERBOSE, discard_stdout, error_text, make_stream
 from replay.errors import ReplayError
 
 VERBS = {
-    "demo": ("replay.cli.demo:demo", "Judge bundled samples, without servers or network."),
-    "sessions": ("replay.cli.sessions:sessions", "Say what failed in the sessions of this machine's coding agents."),
-    "classify": ("replay.cli.classify:classify", "Put every call into one of five outcomes, by replaying it."),
-    "browse": ("replay.cli.browse:browse", "Browse the failures of a run in the terminal."),
-    "report": ("replay.cli.report:report", "Write a diagnosis: markdown, html, json, csv, junit or svg."),
-    "compare": ("replay.cli.compare:compare", "Set many models side by side, with intervals and tests."),
-    "audit": ("replay.cli.audit:audit", "Tell how much of a benchmark's scores is the models' own."),
-    "diff": ("replay.cli.diff:diff", "Compare runs over time, two models of one run, or two sessions of one task."),
-    "tools": ("replay.cli.tools:tools", "Show the author of a server how models call each tool, and what to rewrite."),
-    "label": ("replay.cli.label:label", "Say once what answers mean that rest on nothing; survey recorded answers."),
-    "known": ("replay.cli.known:known", "Mark failures as known, with a note or the address of an issue."),
-    "figure": ("replay.cli.figure:figure", "Draw a figure for a paper or a slide, or write its numbers."),
-    "shrink": ("replay.cli.shrink:shrink", "Find the smallest sequence of calls that shows a failure."),
-    "align": ("replay.cli.align:align", "Align predicted calls with reference calls, and score them."),
-    "judge": ("replay.cli.judge:judge", "Have models judge task runs by a paper's rubric, with prompts of our own."),
-    "drive": (
-        "replay.cli.drive:drive",
-        "Have a model work on tasks through the fleet's servers, and record what it does.",
-    ),
-    "record": ("replay.cli.record:record", "Record a trajectory from any MCP client."),
-    "convert": ("replay.cli.convert:convert", "Turn results files into DAG files, one a trajectory."),
-    "export": ("replay.cli.export:export", "Write trajectories with their verdicts in the formats of other tools."),
-    "watch": ("replay.cli.watch:watch", "Judge the session files of a folder as they come and grow."),
-    "mcp": ("replay.cli.mcp_server:mcp_server", "Serve an agent that asks about its own failures."),
-    "show": ("replay.cli.show:show", "Print a trajectory: its steps, calls and data edges."),
-    "servers": ("replay.cli.servers:servers", "Check a fleet's servers, list their tools, and log in to them."),
-    "redact": ("replay.cli.redact:redact", "Replace secrets, home paths, people and hosts in a session, to attach it."),
-    "recover": ("replay.cli.recover:recover", "Save what can be read of a damaged run file or recording."),
-    "cassette": (
-        "replay.cli.cassette:cassette",
-        "Export the answers of a run, to replay them without servers, or serve them.",
-    ),
+    "demo": "Judge bundled samples, without servers or network.",
+    "sessions": "Say what failed in the sessions of this machine's coding agents.",
+    "classify": "Put every call into one of five outcomes, by replaying it.",
+    "browse": "Browse the failures of a run in the terminal.",
+    "report": "Write a diagnosis: markdown, html, json, csv, junit or svg.",
+    "compare": "Set many models side by side, with intervals and tests.",
+    "audit": "Tell how much of a benchmark's scores is the models' own.",
+    "diff": "Compare runs over time, two models of one run, or two sessions of one task.",
+    "tools": "Show the author of a server how models call each tool, and what to rewrite.",
+    "label": "Say once what answers mean that rest on nothing; survey recorded answers.",
+    "known": "Mark failures as known, with a note or the address of an issue.",
+    "figure": "Draw a figure for a paper or a slide, or write its numbers.",
+    "shrink": "Find the smallest sequence of calls that shows a failure.",
+    "align": "Align predicted calls with reference calls, and score them.",
+    "judge": "Have models judge task runs by a paper's rubric, with prompts of our own.",
+    "drive": "Have a model work on tasks through the fleet's servers, and record what it does.",
+    "record": "Record a trajectory from any MCP client.",
+    "convert": "Turn results files into DAG files, one a trajectory.",
+    "export": "Write trajectories with their verdicts in the formats of other tools.",
+    "watch": "Judge the session files of a folder as they come and grow.",
+    "mcp": "Serve an agent that asks about its own failures.",
+    "show": "Print a trajectory: its steps, calls and data edges.",
+    "servers": "Check a fleet's servers, list their tools, and log in to them.",
+    "redact": "Replace secrets, home paths, people and hosts in a session, to attach it.",
+    "recover": "Save what can be read of a damaged run file or recording.",
+    "cassette": "Export the answers of a run, to replay them without servers, or serve them.",
 }
-"""Each verb: where it is, and its line in the help (a test holds it against the verb's own docstring)."""
+"""Each verb, which stands in the module of its name, and its line in the help (a test holds it against the verb's own
+docstring)."""
 _FORMER_NAMES = {"import": "convert"}
 """What verbs were called, which is understood still, and shown nowhere."""
 _OBJECTS_A_COLLECTION = 50_000
@@ -65,8 +60,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        module, _, name = VERBS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        command: click.Command = getattr(importlib.import_module(f"replay.cli.{cmd_name}"), cmd_name)
         return command
 
     def resolve_command(
@@ -83,7 +77,7 @@ class _Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
-            formatter.write_dl([(verb, line) for verb, (_, line) in VERBS.items()])
+            formatter.write_dl(list(VERBS.items()))
 
 
 @click.group(

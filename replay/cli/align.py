@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -27,6 +27,8 @@ from replay.cli.options import (
 )
 from replay.cli.terminal import SlowLines, bar_on, echo_err, is_interactive, note, without_secrets
 from replay.errors import FormatError, InputError, RunFileError, UsageError
+from replay.safety.text import one_line
+from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from replay.alignment.aligner import Alignment, AlignmentSettings, Results
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from replay.alignment.output import RunStore
     from replay.alignment.tasks import Reference
     from replay.records import Certainty
-    from replay.records.alignment import Definitions, TieChoice, ToolArgsMatchMode
     from replay.records.summary import Unread, UnreadFile
     from replay.replayer.pool import DoAll
 
@@ -94,13 +95,9 @@ _SHARE = click.FloatRange(0.0, 1.0)
 @click.pass_context
 def align(
     context: click.Context,
+    /,
     files: tuple[Path, ...],
     reference: Path,
-    definitions: Definitions,
-    tau_strong: float,
-    tau_weak: float,
-    tool_args_match_mode: ToolArgsMatchMode,
-    ties: TieChoice,
     model: str | None,
     workers: int | None,
     cluster: str | None,
@@ -114,6 +111,7 @@ def align(
     strict: bool,
     as_json: bool,
     as_csv: bool,
+    **settings: Any,
 ) -> None:
     """Align predicted calls with reference calls, and score them.
 
@@ -122,19 +120,24 @@ def align(
     the classes of the calls, the share of tasks that match the reference as a whole, and last a leaderboard.
     """
     from replay.alignment.aligner import AlignmentSettings
+    from replay.alignment.output import open_store
     from replay.replayer.worker_processes import workers_at
 
     if as_json and as_csv:
         raise UsageError("--json and --csv do not go together")
-    if tau_strong < tau_weak:
-        raise UsageError(f"--tau-strong {tau_strong:g} is below --tau-weak {tau_weak:g}")
+    how = AlignmentSettings(**settings)
+    if how.tau_strong < how.tau_weak:
+        raise UsageError(f"--tau-strong {how.tau_strong:g} is below --tau-weak {how.tau_weak:g}")
     location = worker_location(workers, cluster)
     inputs = InputFiles(files, names)
+    run = None
+    if run_path != DEFAULT_RUN or run_path.exists():
+        run = open_store(run_path, asked=run_path != DEFAULT_RUN)
     done = _align(
         inputs,
         reference,
-        _run(run_path),
-        settings=AlignmentSettings(definitions, tau_strong, tau_weak, tool_args_match_mode, ties),
+        run,
+        settings=how,
         judge_paths=judge_paths,
         model=model,
         cached=not no_cache,
@@ -235,15 +238,6 @@ def _reference(path: Path, run: RunStore | None) -> Reference:
     return read_reference(opened, run.servers if run else {})
 
 
-def _run(path: Path) -> RunStore | None:
-    """The run: the one that was named, or the usual one where it stands here."""
-    if path == DEFAULT_RUN and not path.exists():
-        return None
-    from replay.alignment.output import open_store
-
-    return open_store(path, asked=path != DEFAULT_RUN)
-
-
 def _results(inputs: InputFiles, reference: Reference, run: RunStore | None) -> tuple[list[Results], bool]:
     """The files that can be aligned, and whether others have nothing to do with the reference, which is told."""
     from replay.alignment.aligner import Results
@@ -285,8 +279,6 @@ def _unread(files: Sequence[UnreadFile], alignments: Sequence[Alignment]) -> Unr
 
 def _judges(paths: Sequence[Path], results: Sequence[Results], together: Sequence[Results]) -> Judges:
     from replay.alignment.judges import read_judges
-    from replay.safety.text import one_line
-    from replay.suggestions import nearest_names
 
     judges = read_judges(paths, [name for one in results for name in one.names])
     names = [name for one in (*results, *together) for name in one.names]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
 
 import click
 
+from replay.analysis.answer_labels import known_labels
 from replay.cli.compare import run_among, run_of
 from replay.cli.input_files import InputFiles
 from replay.cli.options import (
@@ -21,11 +23,12 @@ from replay.cli.options import (
     strict_option,
 )
 from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
-
-if TYPE_CHECKING:
-    from replay.records.audit import Audit
-    from replay.records.files import CallRow
-    from replay.runfile import Run
+from replay.records.audit import Audit
+from replay.records.files import CallRow, TrajectoryFile, dump
+from replay.runfile import Run, call_rows
+from replay.runfile.run_inputs import unread_files
+from replay.runfile.trajectory_queries import trajectory_places, trajectory_record
+from replay.safety.redaction import Redactor
 
 EXAMPLES = """\b
 Examples:
@@ -76,11 +79,9 @@ def audit(
     from replay.analysis.audit import audit as audit_run
     from replay.analysis.audit import verified, with_unread
     from replay.reports.audit import render
-    from replay.runfile.run_inputs import unread_files
 
     form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
-    files, run_path = run_among(files, run_path)
-    inputs = InputFiles(files, names) if files else None
+    inputs, run_path = run_among(files, run_path, names)
     with run_of(inputs, run_path, None, (), names, with_findings=False) as (run, numbers):
         unread = inputs.unread if inputs else unread_files(run.connection)
         found = with_unread(audit_run(run, numbers, _faulty_references(reference)), unread)
@@ -108,17 +109,9 @@ def _issued_again(run: Run, found: Audit, fleet_path: Path | None) -> dict[tuple
     Returns:
         By file, trajectory and position.
     """
-    import json
-    from tempfile import TemporaryDirectory
-
-    from replay.analysis.answer_labels import known_labels
     from replay.cli.judging import judge_with_progress
     from replay.cli.terminal import run_in_order
-    from replay.records.files import TrajectoryFile, dump
     from replay.replayer.plan import Options
-    from replay.runfile import Run, call_rows
-    from replay.runfile.trajectory_queries import trajectory_places, trajectory_record
-    from replay.safety.redaction import Redactor
 
     failed = {(fault.call.file, fault.call.trajectory) for task in found.undecided for fault in task.faults}
     wanted = [place for place in trajectory_places(run) if (place.file, place.trajectory) in failed]

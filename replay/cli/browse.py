@@ -11,19 +11,27 @@ from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import click
 
+from replay.analysis.answer_labels import known_labels
 from replay.cli.input_files import InputFiles
-from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option
+from replay.cli.options import DEFAULT_RUN, FILE, fleet_of, names_option, run_option
 from replay.cli.terminal import echo_err
+from replay.diagnosis.diagnose import FindingStore
 from replay.errors import RunFileError, UsageError
+from replay.formats.results_file import ResultsFile
+from replay.records.summary import UnreadFile
+from replay.runfile import Run
+from replay.runfile.repeated_calls import leave_out_repeated
+from replay.runfile.run_inputs import save_unread
+from replay.safety.filesystem import open_regular
+from replay.safety.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records.summary import UnreadFile
     from replay.replayer.plan import Progress
 
 EXAMPLES = """\b
@@ -38,12 +46,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 @click.command(epilog=EXAMPLES)
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    help=f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]",
-)
+@run_option(f"The run file; with results files, the one that they are added to.  [default: {DEFAULT_RUN}]", None)
 @click.option(
     "--against",
     type=FILE,
@@ -62,28 +65,22 @@ _SQLITE = b"SQLite format 3\x00"
 def browse(
     files: tuple[Path, ...],
     run_path: Path | None,
-    against: Path | None,
-    filter_text: str | None,
-    light: bool,
-    clipboard_file: Path | None,
     names: str | None,
+    **shown: Any,
 ) -> None:
     """Browse the failures of a run in the terminal.
 
     Without FILES the run file is opened. FILES are a run file, or results files: those are judged by their recorded
     answers first, as `replay classify --offline` does, into a run that is thrown away unless --run names one.
     """
-    _check_terminal()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("browse needs a terminal; for a file or a pipe use: replay report")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
     if len(files) == 1 and run_path is None and is_run(files[0]):
         run_path, files = files[0], ()
     from replay_tui import browse_run
 
-    shown: Any = {
-        "against": against,
-        "filter_text": filter_text,
-        "light": light,
-        "clipboard_file": clipboard_file,
-    }
     if not files:
         browse_run(run_path or DEFAULT_RUN, **shown)
         return
@@ -94,17 +91,8 @@ def browse(
         browse_run(target, label=label, clean_up=partial(rmtree, directory, ignore_errors=True), **shown)
 
 
-def _check_terminal() -> None:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("browse needs a terminal; for a file or a pipe use: replay report")
-    if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("this terminal (TERM=dumb) cannot show the browser; use: replay report, or set TERM")
-
-
 def is_run(path: Path) -> bool:
     """Whether a file is one of SQLite's, as runs are."""
-    from replay.safety.filesystem import open_regular
-
     try:
         with open_regular(path) as file:
             return file.read(len(_SQLITE)) == _SQLITE
@@ -135,12 +123,8 @@ def judge_by_recording(
         unread: what could not be read beside them.
         with_findings: keep what the trajectories show too.
     """
-    import anyio
-
     from replay.cli.progress import shown_progress
     from replay.replayer.plan import Progress
-    from replay.runfile import Run
-    from replay.runfile.run_inputs import save_unread
 
     async def judge() -> None:
         progress = Progress()
@@ -168,13 +152,8 @@ async def judge_recorded(
     with_findings: bool = True,
 ) -> None:
     """The same in code that is asynchronous, with the servers of a fleet as far as they are known."""
-    from replay.analysis.answer_labels import known_labels
-    from replay.diagnosis.diagnose import FindingStore
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
-    from replay.runfile import Run
-    from replay.runfile.repeated_calls import leave_out_repeated
-    from replay.safety.redaction import Redactor
 
     with Run.open(target, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         on_done = FindingStore(run).keep if with_findings else None

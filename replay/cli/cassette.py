@@ -8,6 +8,11 @@ import click
 
 from replay.cli.options import FILE, read_run_option, run_to_read
 from replay.cli.terminal import echo_err
+from replay.cli.trust import say_what_starts
+from replay.diagnosis.phrasing import counted
+from replay.errors import FoundFailuresError, UsageError
+from replay.interpreter import Fleet
+from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -31,9 +36,7 @@ def cassette() -> None:
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 def export(run_argument: Path | None, run_path: Path | None, file: Path | None, force: bool) -> None:
     """Write the answers that a run holds to FILE, as JSON Lines without secrets."""
-    from replay.errors import UsageError
     from replay.replayer.cassette import export_cassette
-    from replay.runfile import Run
 
     if file is None:
         run_argument, file = None, run_argument
@@ -62,10 +65,6 @@ def serve(
     code is 1. A server with state answers by the calls before, as they were recorded. With --http and --servers a token
     is asked for even if none is given: it is printed once on stderr.
     """
-    from replay.cli.trust import say_what_starts
-    from replay.diagnosis.phrasing import counted
-    from replay.errors import FoundFailuresError, UsageError
-    from replay.interpreter import Fleet
     from replay.recorder.cassette_host import serve_cassette
     from replay.replayer.cassette import read_cassette
 

@@ -4,45 +4,61 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from replay.alignment.other_benchmarks import mcpbench_rates, rates_line
+from replay.analysis.answer_labels import known_labels
+from replay.analysis.known_failures import failures_of, find_known_file, read_known_file
 from replay.cli.input_files import InputFiles
 from replay.cli.judging import judge_with_progress
+from replay.cli.known import KnownInRun, note_unseen
 from replay.cli.options import (
     DEFAULT_RUN,
+    FILE,
     NEW,
+    allow_effects_option,
     csv_option,
     fail_conditions,
     files_argument,
     first_moment,
     fleet_of,
     fleet_option,
+    found_by,
     json_option,
     known_option,
     names_option,
+    raise_on,
     run_option,
     strict_option,
     worker_location,
     workers_options,
 )
-from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, run_in_order, typed_command
+from replay.cli.output import stdout_width
+from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order, note, run_in_order, typed_command
+from replay.diagnosis.phrasing import counted
+from replay.errors import FoundFailuresError, UsageError
+from replay.formats.mcpbench_results import McpBenchReader
+from replay.records import qualified_name
+from replay.records.summary import RunSummary
+from replay.reports.summary import MAX_LISTED, summary_text
+from replay.runfile import Run, summarize
+from replay.runfile.compare_queries import has_format
+from replay.runfile.run_inputs import RunCommand, save_command
+from replay.runfile.summary import breakdown, calls_without_answer, has_calls_of
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
+from replay.suggestions import nearest_name
 
 if TYPE_CHECKING:
-    from replay.cli.known import KnownInRun
-    from replay.cli.options import FailCondition
-    from replay.formats.results_file import ResultsFile
     from replay.interpreter import Fleet
-    from replay.records import RuleSpec
-    from replay.records.summary import RunSummary
     from replay.replayer.cassette import Cassette
-    from replay.replayer.plan import Options, Source
-    from replay.runfile import Run
+    from replay.replayer.plan import Options
 
 _WITHOUT_FLEET = (
     "Name one with --servers FILE (your MCP client's server JSON will do), or judge by the recorded answers with "
@@ -71,11 +87,7 @@ Examples:
     help="Do not try calls again that a server, its limits or the network kept from a verdict.",
 )
 @click.option("--offline", is_flag=True, help="Start no server: judge by stored and recorded answers.")
-@click.option(
-    "--cassette",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Judge by the answers in a cassette file; starts no server.",
-)
+@click.option("--cassette", type=FILE, help="Judge by the answers in a cassette file; starts no server.")
 @click.option(
     "--cassette-strict",
     is_flag=True,
@@ -96,12 +108,7 @@ Examples:
     default=1,
     help="Re-issue so many times: finds volatile values and flaky outcomes.",
 )
-@click.option(
-    "--allow-effects",
-    multiple=True,
-    metavar="SERVER",
-    help="Re-issue calls of this server although they may change something. Repeatable.",
-)
+@allow_effects_option("Re-issue calls of this server although they may change something.")
 @click.option(
     "--only",
     metavar="GLOB",
@@ -109,7 +116,11 @@ Examples:
 )
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Take the first N trajectories of each file.")
 @click.option(
-    "--no-rebinding", is_flag=True, help="Send arguments as recorded, also where a producer's new answer differs."
+    "--no-rebinding",
+    "rebinding",
+    flag_value=False,
+    default=True,
+    help="Send arguments as recorded, also where a producer's new answer differs.",
 )
 @click.option(
     "--fail-on",
@@ -129,19 +140,13 @@ def classify(
     fleet_path: Path | None,
     run_path: Path,
     fresh: bool,
-    keep_inconclusive: bool,
     offline: bool,
     cassette: Path | None,
     cassette_strict: bool,
     jobs: int,
-    instances: int,
     workers: int | None,
     cluster: str | None,
-    trials: int,
     allow_effects: tuple[str, ...],
-    only: str | None,
-    limit: int | None,
-    no_rebinding: bool,
     fail_on: str | None,
     strict: bool,
     since: str | None,
@@ -149,6 +154,7 @@ def classify(
     names: str | None,
     as_json: bool,
     as_csv: bool,
+    **plan: Any,  # the other fields of `Options`
 ) -> None:
     """Put every call into one of five outcomes, by replaying it.
 
@@ -156,55 +162,35 @@ def classify(
     that it names; calls that may change something outside a sandbox are judged by their recorded answer unless you
     allow them. The same command goes on where an interrupted one stopped.
     """
+    from replay.replayer.cassette import read_cassette
     from replay.replayer.plan import Options
 
-    recorded = _cassette(cassette, strict=cassette_strict)
+    if cassette_strict and cassette is None:
+        raise UsageError("--cassette-strict goes with --cassette")
+    recorded = read_cassette(cassette) if cassette is not None else None
     conditions, by_recording = fail_conditions(fail_on), offline or cassette is not None
     location = worker_location(workers, cluster, 1 if by_recording else jobs)
     inputs = InputFiles(files, names, first_moment(since))
-    sources = _sources(inputs, by_recording, is_known=run_path.exists() and not fresh)
+    with ended_in_order():
+        is_known = run_path.exists() and not fresh
+        # where servers start it must be known which ones, so the files are looked through first
+        sources = inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
     fleet = fleet_of(fleet_path, "" if by_recording else _WITHOUT_FLEET)
     options = Options(
         jobs=jobs,
-        instances=instances,
-        only=only,
-        limit=limit,
-        trials=trials,
         allow_effects=_known_servers(allow_effects, fleet),
-        rebinding=not no_rebinding,
         offline=by_recording,
-        keep_inconclusive=keep_inconclusive,
-        labels=_labels(fleet),
+        labels=known_labels(fleet),
+        **plan,
     )
-    with _open_run(run_path, fresh, fleet) as run:
+    with Run.open(run_path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ())) as run:
         _begin(run, fleet, options, names)
         run_in_order(judge_with_progress, run, inputs, sources, fleet, options, recorded, location)
         known = _known(run, inputs.paths, known_path, needed=NEW in {condition.name for condition in conditions})
         summary = _print(run, inputs, options, known, as_json=as_json, as_csv=as_csv)
         _check_answered(run, recorded, inputs.paths, strict=cassette_strict)
-    _check_none_found(conditions, summary, known)
+    raise_on(found_by(conditions, summary.outcomes, known.new if known else 0))
     inputs.end(strict=strict)
-
-
-def _labels(fleet: Fleet | None) -> tuple[RuleSpec, ...]:
-    from replay.analysis.answer_labels import known_labels
-
-    return known_labels(fleet)
-
-
-def _cassette(path: Path | None, *, strict: bool) -> Cassette | None:
-    from replay.errors import UsageError
-    from replay.replayer.cassette import read_cassette
-
-    if strict and path is None:
-        raise UsageError("--cassette-strict goes with --cassette")
-    return read_cassette(path) if path is not None else None
-
-
-def _sources(inputs: InputFiles, by_recording: bool, *, is_known: bool) -> list[Source] | list[ResultsFile]:
-    """The files; those whose servers start are looked through first."""
-    with ended_in_order():
-        return inputs.sources(is_known=is_known) if by_recording else inputs.open_all()
 
 
 def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, strict: bool) -> None:
@@ -213,9 +199,6 @@ def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, st
     Raises:
         FoundFailuresError: it is strict, and the cassette did not.
     """
-    from replay.errors import FoundFailuresError
-    from replay.runfile.summary import calls_without_answer, has_calls_of
-
     if cassette is None:
         return
     servers = [name for name, server in cassette.servers.items() if server.error is None]
@@ -233,27 +216,12 @@ def _check_answered(run: Run, cassette: Cassette | None, paths: list[str], *, st
         )
 
 
-def _check_none_found(conditions: Sequence[FailCondition], summary: RunSummary, known: KnownInRun | None) -> None:
-    """See that there is nothing of what `--fail-on` names.
-
-    Raises:
-        FoundFailuresError: there is.
-    """
-    from replay.cli.options import found_by
-    from replay.errors import FoundFailuresError
-
-    if found := found_by(conditions, summary.outcomes, known.new if known else 0):
-        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
-
-
 def _begin(run: Run, fleet: Fleet | None, options: Options, names: str | None) -> None:
     """Keep what the run is made with, for the commands that reports print, once it may be judged so.
 
     Raises:
         UsageError: the run holds verdicts that would be dropped.
     """
-    from replay.runfile.run_inputs import RunCommand, save_command
-
     _check_only(run, options)
     command = RunCommand(
         servers=str(fleet.path.absolute()) if fleet else None,
@@ -266,14 +234,9 @@ def _begin(run: Run, fleet: Fleet | None, options: Options, names: str | None) -
 
 def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool) -> KnownInRun | None:
     """The failures by their fingerprints, which takes reading the trajectories again; None where nobody asks."""
-    from replay.analysis.known_failures import find_known_file, read_known_file
-
     book = read_known_file(known_path or find_known_file(run.path))
     if book.path is None and not needed:
         return None
-    from replay.analysis.known_failures import failures_of
-    from replay.cli.known import KnownInRun, note_unseen
-
     if book.path is None:
         echo_err("note: there is no replay-known.yaml: every failure is new (replay known add makes one)")
     failures = failures_of(run, book.failures, run.file_ids(paths))
@@ -282,9 +245,6 @@ def _known(run: Run, paths: list[str], known_path: Path | None, *, needed: bool)
 
 
 def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str]:
-    from replay.errors import UsageError
-    from replay.suggestions import nearest_name
-
     known = list(fleet.servers) if fleet else []
     for name in names:
         if known and name not in known:
@@ -293,24 +253,12 @@ def _known_servers(names: tuple[str, ...], fleet: Fleet | None) -> frozenset[str
     return frozenset(names)
 
 
-def _open_run(path: Path, fresh: bool, fleet: Fleet | None) -> Run:
-    from replay.runfile import Run
-    from replay.safety.redaction import Redactor
-
-    return Run.open(path, fresh=fresh, redactor=Redactor(fleet.secrets() if fleet else ()))
-
-
 def _check_only(run: Run, options: Options) -> None:
     """See that a run keeps the verdicts that it holds: with `--only` it holds those of the glob alone.
 
     Raises:
         UsageError: it holds others.
     """
-    from replay.diagnosis.phrasing import counted
-    from replay.errors import UsageError
-    from replay.records import qualified_name
-    from replay.runfile.summary import breakdown
-
     groups = breakdown(run.connection, "tool") if options.only is not None else []
     held = sum(sum(group.outcomes.values()) for group in groups)
     kept = sum(sum(group.outcomes.values()) for group in groups if options.wanted(qualified_name(*group.names)))
@@ -325,15 +273,13 @@ def _check_only(run: Run, options: Options) -> None:
 def _print(
     run: Run, inputs: InputFiles, options: Options, known: KnownInRun | None, *, as_json: bool, as_csv: bool
 ) -> RunSummary:
-    from replay.errors import UsageError
-    from replay.reports.summary import MAX_LISTED
-    from replay.runfile import summarize
-
     files = run.file_ids(inputs.paths)
     summary = summarize(run, files=files, most_models=MAX_LISTED, unread=inputs.unread)
     if options.only is not None and not any(summary.outcomes.values()):
         raise UsageError(f"--only {options.only!r} matches no call of these files")
-    _note_other_files(run, files)
+    if (others := run.file_count() - len(files)) > 0:
+        shown = "it" if others == 1 else "them"
+        note(f"{run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
     with closed_pipe_ignored():
         if as_json:
             from replay.reports.json_ import write_run_json
@@ -344,9 +290,8 @@ def _print(
 
             write_csv(run, sys.stdout, files)
         else:
-            from replay.reports.summary import summary_text
-
-            click.echo(summary_text(summary, *_terminal()))
+            dimmed = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            click.echo(summary_text(summary, stdout_width(), partial(click.style, dim=True) if dimmed else str))
             if known is not None:
                 click.echo("\n" + "\n".join(known.lines()))
             if rates := list(_mcpbench_rates(run, files, summary)):
@@ -357,39 +302,14 @@ def _print(
 
 def _mcpbench_rates(run: Run, files: Sequence[int], summary: RunSummary) -> Iterator[str]:
     """The benchmark's three rates of each model, where its results are among the files."""
-    from replay.formats.mcpbench_results import McpBenchReader
-    from replay.runfile.compare_queries import has_format
-    from replay.safety.text import one_line
-
     if not has_format(run.connection, McpBenchReader.name, files):
         return
-    from replay.alignment.other_benchmarks import mcpbench_rates, rates_line
-
     for model in summary.models:
         yield f"  {rates_line(one_line(model.model, 40), mcpbench_rates(model.outcomes))}"
 
 
-def _note_other_files(run: Run, files: tuple[int, ...]) -> None:
-    others = run.file_count() - len(files)
-    if others > 0:
-        from replay.diagnosis.phrasing import counted
-
-        shown = "it" if others == 1 else "them"
-        echo_err(f"note: {run.path} also holds {counted(others, 'other file')}; replay browse and report show {shown}")
-
-
-def _terminal() -> tuple[int, Callable[[str], str]]:
-    """How wide stdout is, and how a line is dimmed there; a pipe is wide, and has no colours."""
-    if not sys.stdout.isatty():
-        return (int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else 160), str
-    width = shutil.get_terminal_size().columns
-    return width, str if os.environ.get("NO_COLOR") else lambda line: click.style(line, dim=True)
-
-
 def _next_commands(run: Run, summary: RunSummary) -> Iterator[str]:
     """What to do with the run, as it is typed."""
-    from replay.safety.text import one_line
-
     where = [] if run.path == DEFAULT_RUN else ["--run", str(run.path)]
     commands = [["browse", *where]]
     if summary.failures:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,10 +22,10 @@ from replay.cli.options import (
 )
 from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
 from replay.cli.terminal import echo_err
-
-if TYPE_CHECKING:
-    from replay.formats.file_names import FileNames
-    from replay.runfile import Run
+from replay.errors import InputError, UsageError
+from replay.formats.file_names import FileNames
+from replay.runfile import Run
+from replay.runfile.compare_queries import file_paths
 
 EXAMPLES = """\b
 Examples:
@@ -89,14 +88,13 @@ def compare(
 
     form = output_format("json" if as_json else form, output, _FORMATS, "text", force=force)
     if judge_paths and reference is None:
-        from replay.errors import UsageError
-
         raise UsageError("--judge goes with --reference: the scores count in its average")
-    files, run_path = run_among(files, run_path)
-    inputs = InputFiles(files, names) if files else None
+    inputs, run_path = run_among(files, run_path, names)
+    pattern = FileNames(names) if names is not None else None
+    labelling = pattern if pattern is not None and pattern.label_names else None
     with run_of(inputs, run_path, reference, judge_paths, names) as (run, numbers):
         unread = tuple(inputs.unread) if inputs else None
-        settings = CompareSettings(numbers, sort, metric, by, _labelling(names), unread)
+        settings = CompareSettings(numbers, sort, metric, by, labelling, unread)
         found = compare_models(run, settings)
     text = render(found, form, stdout_width())
     write_output([text.rstrip("\n") + "\n"], output)
@@ -104,21 +102,11 @@ def compare(
         inputs.end(strict=strict)
 
 
-def _labelling(names: str | None) -> FileNames | None:
-    """The pattern of the file names where it gives labels."""
-    if names is None:
-        return None
-    from replay.formats.file_names import FileNames
-
-    pattern = FileNames(names)
-    return pattern if pattern.label_names else None
-
-
-def run_among(files: tuple[Path, ...], run_path: Path) -> tuple[tuple[Path, ...], Path]:
-    """A run file that stands alone where results files may is the run."""
+def run_among(files: tuple[Path, ...], run_path: Path, names: str | None) -> tuple[InputFiles | None, Path]:
+    """The files, if any, and the run; a run file that stands alone where results files may is the run."""
     if len(files) == 1 and run_path == DEFAULT_RUN and is_run(files[0]):
-        return (), files[0]
-    return files, run_path
+        return None, files[0]
+    return InputFiles(files, names) if files else None, run_path
 
 
 @contextmanager
@@ -133,8 +121,6 @@ def run_of(
 ) -> Iterator[tuple[Run, tuple[int, ...] | None]]:
     """The run to compare, open for reading, and its numbers of the files; None for all of them."""
     from replay.cli.options import find_missing_findings
-    from replay.runfile import Run
-    from replay.runfile.compare_queries import file_paths
 
     with ExitStack() as stack:
         if inputs is not None:
@@ -154,9 +140,6 @@ def run_of(
 
 def _run_with(inputs: InputFiles, run_path: Path, stack: ExitStack, with_findings: bool) -> Path:
     """A run that holds these files: the one that is named, else one for this comparison alone."""
-    from replay.errors import InputError
-    from replay.runfile import Run
-
     opened = inputs.open_all()
     if run_path.exists():
         with Run.read(run_path) as run:

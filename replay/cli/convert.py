@@ -16,13 +16,19 @@ from replay.cli.input_files import InputFiles
 from replay.cli.options import files_argument, names_option, strict_option, worker_location, workers_options
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err, note, without_secrets
+from replay.dag import infer_edges
+from replay.diagnosis.phrasing import counted
 from replay.errors import InputError, UsageError
+from replay.formats import look_through
+from replay.formats.results_file import ResultsFile, UnopenedFile
+from replay.records import Trajectory
+from replay.records.files import TrajectoryFile, stamped
+from replay.safety.filesystem import write_atomically
+from replay.safety.redaction import Redactor, secrets_around
+from replay.safety.text import printable
 
 if TYPE_CHECKING:
-    from replay.formats.results_file import ResultsFile, UnopenedFile
-    from replay.records import Trajectory
     from replay.replayer.pool import WorkerLocation
-    from replay.safety.redaction import Redactor
 
 
 _TRAJECTORIES_A_PART = 500
@@ -74,7 +80,9 @@ def convert(
     opened = inputs.open_all(need_calls=False)
     if listed:
         for results in opened:
-            click.echo(without_secrets(_description(results)))
+            unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
+            shown = f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}"
+            click.echo(without_secrets(printable(shown)))
     elif output is not None:
         targets = _targets(opened, output)
         _refuse_overwriting(targets.values(), force)
@@ -92,23 +100,13 @@ def convert(
         raise InputError("", "no call was found in any file")
 
 
-def _description(results: ResultsFile) -> str:
-    """What a file is and what is in it, in one line."""
-    from replay.safety.text import printable
-
-    unanswered = f", {results.unanswered} of them without an answer" if results.unanswered else ""
-    return printable(f"{results.path}: {results.format} ({results.why}), {_contents(results)}{unanswered}")
-
-
 def _contents(results: ResultsFile) -> str:
-    trajectories = "1 trajectory" if len(results.ids) == 1 else f"{len(results.ids)} trajectories"
-    return f"{trajectories}, {results.calls} {'call' if results.calls == 1 else 'calls'}"
+    return f"{counted(len(results.ids), 'trajectory')}, {counted(results.calls, 'call')}"
 
 
 def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:
     """What takes the secrets out of DAG files, and replaces the names that stand in these files."""
     from replay.cli.redact import known_identities
-    from replay.safety.redaction import Redactor, secrets_around
 
     redactor = Redactor(secrets_around(os.environ))
     if not named:
@@ -122,8 +120,6 @@ def _redactor(named: Iterable[ResultsFile] = ()) -> Redactor:
 
 def _write(source: str, files: Iterable[tuple[str, str]], targets: dict[tuple[str, str], Path]) -> None:
     """Write the DAG files of a results file, each given with the id of its trajectory."""
-    from replay.safety.filesystem import write_atomically
-
     for identifier, text in files:
         path = targets[source, identifier]
         write_atomically(path, text, "surrogatepass")
@@ -132,9 +128,6 @@ def _write(source: str, files: Iterable[tuple[str, str]], targets: dict[tuple[st
 
 def _dag_file(trajectory: Trajectory, redactor: Redactor) -> str:
     """The DAG file of a trajectory without secrets, its data edges inferred where the source has none."""
-    from replay.dag import infer_edges
-    from replay.records.files import TrajectoryFile, stamped
-
     edges = infer_edges(trajectory) if trajectory.edges is None else trajectory.edges
     return _written(stamped(redactor.record(TrajectoryFile(**{**dict(trajectory), "edges": edges}))))
 
@@ -145,8 +138,6 @@ def _written(document: Any) -> str:
 
 def dag_files(source: UnopenedFile, part: int, parts: int) -> list[tuple[str, str]]:
     """Id and DAG file of every trajectory of a file, or of every `parts`-th; what a worker does."""
-    from replay.formats import look_through
-
     trajectories, redactor = islice(look_through(*source).trajectories(), part, None, parts), _redactor()
     return [(trajectory.id, _dag_file(trajectory, redactor)) for trajectory in trajectories]
 

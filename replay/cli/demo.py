@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from replay.cli.options import FILE
+from replay.cli.options import run_option
 from replay.cli.terminal import echo_err, typed_command
 
 EXAMPLES = """\b
@@ -18,14 +18,7 @@ Examples:
 
 
 @click.command("demo", epilog=EXAMPLES)
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    default=Path("replay-demo.db"),
-    show_default=True,
-    help="The run file, which is made anew.",
-)
+@run_option("The run file, which is made anew.", Path("replay-demo.db"))
 @click.pass_context
 def demo(context: click.Context, run_path: Path) -> None:
     """Judge bundled samples, without servers or network.

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from replay.cli.options import json_option, known_option, parts_of_fail_on
-from replay.cli.output import print_json
-from replay.cli.terminal import closed_pipe_ignored, without_secrets
-
-if TYPE_CHECKING:
-    from replay.records import Record
-
+from replay.analysis.known_failures import find_known_file, read_known_file
+from replay.cli.options import json_option, known_option, parts_of_fail_on, raise_on
+from replay.cli.output import write_output
+from replay.cli.terminal import without_secrets
+from replay.diagnosis.phrasing import counted
+from replay.errors import UsageError
+from replay.records import Record
+from replay.reports import document_text
+from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -61,9 +62,9 @@ def diff(
     compared with the next. Failures are told by their fingerprints (`replay known`): when each was first and last seen,
     in how many calls, in which models.
     """
-    from replay.errors import UsageError
-
-    conditions = _fail_conditions(fail_on)
+    conditions = set(parts_of_fail_on(fail_on))
+    if unknown := sorted(conditions - {"worse", "new"}):
+        raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
     if (len(run_paths) < 2) == (models is None) or (models is not None and len(run_paths) > 1):
         raise UsageError("say what to compare: A B [C ...], or RUN --models A B")
     if models is not None:
@@ -76,7 +77,6 @@ def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_j
     from replay.analysis.diff import diff_models
     from replay.reports.diff import diff_text
     from replay.reports.json_ import DiffDocument
-    from replay.runfile import Run
 
     with Run.read(path) as run:
         comparison = diff_models(run, *models)
@@ -87,10 +87,8 @@ def _diff_models(path: Path, models: tuple[str, str], conditions: set[str], as_j
 def _diff_runs(paths: tuple[Path, ...], conditions: set[str], known_path: Path | None, as_json: bool) -> None:
     """Two runs in full, or more of them as a history."""
     from replay.analysis.diff import GatheredRuns, diff_runs
-    from replay.analysis.known_failures import find_known_file, read_known_file
     from replay.reports.diff import diff_text, failures_section, history_text
     from replay.reports.json_ import DiffDocument, HistoryDocument
-    from replay.runfile import Run
 
     known = read_known_file(known_path or find_known_file(paths[-1])).failures
     with ExitStack() as stack:
@@ -123,34 +121,14 @@ def _run_of(path: Path, stack: ExitStack) -> Path:
 
 
 def _print(shown: Record | str) -> None:
-    """A document as JSON, its stamp first; or text."""
-    from replay.records.files import stamped
-
-    with closed_pipe_ignored():
-        if isinstance(shown, str):
-            click.echo(without_secrets(shown))
-            return
-        print_json(stamped(shown.model_dump(mode="json", by_alias=True)))
-
-
-def _fail_conditions(fail_on: str | None) -> set[str]:
-    from replay.errors import UsageError
-
-    conditions = set(parts_of_fail_on(fail_on))
-    unknown = sorted(conditions - {"worse", "new"})
-    if unknown:
-        raise UsageError(f"--fail-on: there is no {unknown[0]!r}; it takes worse, new")
-    return conditions
+    text = document_text(shown) if isinstance(shown, Record) else f"{without_secrets(shown)}\n"
+    write_output([text], None)
 
 
 def _raise_on(conditions: set[str], worse: int, new: int) -> None:
-    from replay.diagnosis.phrasing import counted
-    from replay.errors import FoundFailuresError
-
     found = []
     if "worse" in conditions and worse:
         found.append(f"{worse} worse")
     if "new" in conditions and new:
         found.append(counted(new, "new failure"))
-    if found:
-        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
+    raise_on(found)

@@ -7,23 +7,27 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import click
 
+from replay.chat import Limits, ModelSettings
 from replay.cli.options import allow_effects_option, fleet_of, fleet_option
 from replay.cli.output import file_stems
 from replay.cli.progress import echo_server_event
 from replay.cli.terminal import closed_pipe_ignored, echo_err, ended_in_order
+from replay.diagnosis.phrasing import counted
+from replay.driving.drive import DrivenTask, Driver, DriveSettings, finished, write_m3_results
+from replay.driving.protocols import TURNS, DriveProtocol
 from replay.errors import NoServerReachedError, UsageError
+from replay.formats.task_list import TaskDescription, read_tasks
+from replay.interpreter import Fleet
+from replay.records import Trajectory
+from replay.reports.tables import Column, Table
+from replay.safety.redaction import Redactor, secrets_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from replay.chat import ModelSettings
-    from replay.driving.drive import DriveSettings
-    from replay.driving.protocols import DriveProtocol
-    from replay.formats.task_list import TaskDescription
-    from replay.interpreter import Fleet
-    from replay.records import Trajectory
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +35,6 @@ Examples:
   replay drive test_mcp_GT.json --model qwen3 --base-url http://127.0.0.1:8000/v1 --protocol m3 -o results/
   replay drive mcpbench_tasks.json --model o4-mini --protocol mcpbench --max-tokens 5000000 --jobs 4 -o results/
 """
-_PROTOCOLS = ("native", "m3", "mcpbench")
 
 
 @click.command("drive", epilog=EXAMPLES)
@@ -52,7 +55,7 @@ _PROTOCOLS = ("native", "m3", "mcpbench")
 @click.option("--stream", is_flag=True, help="Take replies piece by piece.")
 @click.option(
     "--protocol",
-    type=click.Choice(_PROTOCOLS),
+    type=click.Choice(list(TURNS)),
     default="native",
     show_default=True,
     help="How the model is led: function calling, M3-Bench's four stages, or MCP-Bench's rounds.",
@@ -73,9 +76,6 @@ def drive(
     name: str,
     base_url: str | None,
     api_key_env: str | None,
-    temperature: float | None,
-    max_output_tokens: int | None,
-    stream: bool,
     protocol: DriveProtocol,
     fleet_path: Path | None,
     output: Path,
@@ -86,6 +86,7 @@ def drive(
     jobs: int,
     limit: int | None,
     allow_effects: tuple[str, ...],
+    **of_requests: Any,  # fields of `ModelSettings`
 ) -> None:
     """Have a model work on tasks through the fleet's servers, and record what it does.
 
@@ -94,24 +95,12 @@ def drive(
     to OUTPUT/trajectories, and all of them as M3-Bench results. The same command goes on where one was broken off:
     nothing is asked twice that was answered.
     """
-    from replay.chat import Limits
-    from replay.driving.drive import DriveSettings
-    from replay.driving.protocols import TURNS
-    from replay.formats.task_list import read_tasks
-
     tasks = read_tasks(tasks_path)[:limit]
     fleet = fleet_of(fleet_path, "Name one with --servers FILE: the model works with its tools.")
     assert fleet is not None
     fleet.require(allow_effects)
     settings = DriveSettings(
-        model=_model(
-            name,
-            base_url,
-            api_key_env,
-            temperature=temperature,
-            max_output_tokens=max_output_tokens,
-            stream=stream,
-        ),
+        model=_model(name, base_url, api_key_env, of_requests),
         protocol=protocol,
         turns=max_turns or TURNS[protocol],
         limits=Limits(calls=max_calls, tokens=max_tokens, seconds=max_seconds),
@@ -122,17 +111,15 @@ def drive(
         _drive(tasks_path, tasks, fleet, settings, output)
 
 
-def _model(name: str, base_url: str | None, api_key_env: str | None, **more: Any) -> ModelSettings:
+def _model(name: str, base_url: str | None, api_key_env: str | None, of_requests: Any) -> ModelSettings:
     from pydantic import ValidationError
-
-    from replay.chat import ModelSettings
 
     where = base_url or os.environ.get("OPENAI_BASE_URL")
     if where is None:
         raise UsageError("say where the model is: --base-url URL, or the variable OPENAI_BASE_URL")
     key = api_key_env or ("OPENAI_API_KEY" if os.environ.get("OPENAI_API_KEY") else None)
     try:
-        return ModelSettings(base_url=where, model=name, api_key_env=key, **more)
+        return ModelSettings(base_url=where, model=name, api_key_env=key, **of_requests)
     except ValidationError:
         raise UsageError(f"--base-url {where}: must begin with http:// or https://") from None
 
@@ -141,12 +128,6 @@ def _drive(
     tasks_path: Path, tasks: Sequence[TaskDescription], fleet: Fleet, settings: DriveSettings, output: Path
 ) -> None:
     """Drive what is not done yet, write the results, and say what there is."""
-    import anyio
-
-    from replay.diagnosis.phrasing import counted
-    from replay.driving.drive import DrivenTask, Driver, finished, write_m3_results
-    from replay.safety.redaction import Redactor, secrets_around
-
     folder = output / "trajectories"
     folder.mkdir(parents=True, exist_ok=True)
     stems = file_stems(task.id for task in tasks)
@@ -170,8 +151,7 @@ def _drive(
         raise NoServerReachedError("no task was finished; the same command goes on where this one stopped")
     results = output / f"{next(file_stems([settings.model.model]))}_test_mcp_fuzzy.json"
     write_m3_results(done, results)
-    more = "1 trajectory" if len(done) == 1 else f"{len(done)} trajectories"
-    echo_err(f"wrote {results} and {more}")
+    echo_err(f"wrote {results} and {counted(len(done), 'trajectory')}")
     _print(done, len(driven), folder)
 
 
@@ -189,8 +169,6 @@ def _check_same(done: Iterable[Trajectory], settings: DriveSettings, folder: Pat
 
 
 def _print(done: Sequence[Trajectory], wanted: int, folder: Path) -> None:
-    from replay.reports.tables import Column, Table
-
     heads = ("steps", "calls", "unreadable", "tokens in", "tokens out")
     columns = [Column("task", "name"), *(Column(head, "number") for head in heads), Column("ended")]
     with closed_pipe_ignored():

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import file_stems
 from replay.cli.terminal import echo_err
-
-if TYPE_CHECKING:
-    from replay.records import JsonObject
-
-FORMATS = ("atif", "otlp", "inspect", "openai")
+from replay.errors import UsageError
+from replay.exporting import FORMATS
+from replay.exporting import export as exported
+from replay.records import JsonObject
+from replay.runfile import Run
+from replay.safety.filesystem import write_atomically
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +30,7 @@ Examples:
 
 @click.command("export", epilog=EXAMPLES)
 @read_run_option
-@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="Whose format.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), required=True, help="Whose format.")
 @click.option("--trajectory", metavar="ID", help="Only the trajectories with this id.")
 @click.option("--model", metavar="NAME", help="Only the trajectories of this model.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="Directory for the files.")
@@ -51,10 +51,6 @@ def export(
     span attributes and events, the metadata of Inspect's scores. Without -o the one document goes to stdout. Secrets
     are taken out.
     """
-    from replay.errors import UsageError
-    from replay.exporting import export as exported
-    from replay.runfile import Run
-
     with Run.read(run_to_read(run_path, run_argument)) as run:
         documents = exported(run, form, trajectory=trajectory, model=model)
         if output is None:
@@ -69,9 +65,6 @@ def export(
 
 def _written(documents: Iterator[tuple[str, JsonObject]], output: Path, force: bool) -> Iterator[Path]:
     """Write each document to a file of its own; no two have the same name on any file system."""
-    from replay.errors import UsageError
-    from replay.safety.filesystem import write_atomically
-
     names, contents = tee(documents)
     for stem, (_, document) in zip(file_stems(name for name, _ in names), contents, strict=True):
         path = output / f"{stem}.json"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
 from replay.cli.output import output_format, output_options, write_output
 from replay.cli.terminal import echo_err
+from replay.errors import UsageError
+from replay.reports.basis import certainty_line
+from replay.runfile import Run
 
 if TYPE_CHECKING:
     from replay.charts.matplotlib_ import ChartFormat, Medium
@@ -57,10 +60,8 @@ def figure(
     output: Path | None,
     data_format: str | None,
     medium: str,
-    models: tuple[str, ...],
-    metric: str | None,
-    rows: int,
     force: bool,
+    **shown: Any,
 ) -> None:
     """Draw a figure for a paper or a slide, or write its numbers.
 
@@ -70,16 +71,13 @@ def figure(
     from replay.charts.catalogue import CHARTS, chart_csv, chart_data, chart_json, check_chart
     from replay.charts.matplotlib_ import drawn
     from replay.charts.options import ChartOptions
-    from replay.errors import UsageError
-    from replay.reports.basis import certainty_line
-    from replay.runfile import Run
 
     if name is None:
         raise UsageError(f"say which figure: {', '.join(CHARTS)}")
     check_chart(name)
     form = _form(output, data_format, force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
-        chart = chart_data(name, run, ChartOptions(models, rows, metric))
+        chart = chart_data(name, run, ChartOptions(**shown))
     for note in filter(None, (*chart.notes, certainty_line(chart.certainties or {}))):
         echo_err(f"note: {note}")
     if form in DATA_FORMATS:
@@ -91,7 +89,6 @@ def figure(
 def _form(output: Path | None, data_format: str | None, *, force: bool) -> str:
     """What to write: as it is asked for, else as the output is named."""
     from replay.charts.matplotlib_ import ChartFormat
-    from replay.errors import UsageError
 
     if output is None and data_format is None:
         raise UsageError("say where to: -o FILE.svg, .png or .pdf; or print the numbers with --data csv")

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from replay.cli.terminal import SlowLines, echo_err, error_text, note
+from replay.errors import FormatError, InputError, PartlyReadError, TooOldError
 
 if TYPE_CHECKING:
-    from replay.errors import FormatError
     from replay.formats import FilesOpened
     from replay.formats.results_file import FileSummary, ResultsFile, UnopenedFile
     from replay.records.summary import UnreadFile
@@ -72,8 +72,6 @@ class InputFiles:
 
     def refused(self, source: Source, error: FormatError) -> None:
         """Tell that a file cannot be read; the others go on."""
-        from replay.errors import TooOldError
-
         self._any_too_old |= isinstance(error, TooOldError)
         self._opened.refuse(_source(source), error)
 
@@ -83,7 +81,6 @@ class InputFiles:
         Raises:
             InputError: none can be read, or none has a call although that is needed.
         """
-        from replay.errors import FormatError
         from replay.formats.results_file import Room, look_through
 
         room, files, lines = Room(), [], SlowLines()
@@ -111,7 +108,6 @@ class InputFiles:
         Raises:
             InputError: none can be read.
         """
-        from replay.errors import FormatError
         from replay.formats.results_file import look_through
 
         if is_known and self._sources:
@@ -132,8 +128,6 @@ class InputFiles:
         Raises:
             InputError: there is not.
         """
-        from replay.errors import InputError
-
         self._opened.finish()
         if not self.paths and self._any_too_old and not self.unread:
             raise InputError("", "no session is as new as --since says; name an earlier time")
@@ -153,7 +147,6 @@ class InputFiles:
             PartlyReadError: one that was found in a folder or an archive could not, or not as a whole.
         """
         from replay.diagnosis.phrasing import counted
-        from replay.errors import InputError, PartlyReadError
 
         if self.unread:
             message = f"{counted(len(self.unread), 'file')} could not be read, or not as a whole; see above"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import anyio
 import click
 
+from replay.chat import Limits, ModelSettings, read_models
 from replay.cli.compare import run_among
-from replay.cli.input_files import InputFiles
 from replay.cli.options import (
     FILE,
     fleet_of,
@@ -25,14 +26,15 @@ from replay.cli.options import (
 from replay.cli.output import check_free, output_options, stdout_width, write_output
 from replay.cli.terminal import SlowLines, echo_err, ended_in_order
 from replay.errors import NoServerReachedError, UsageError
+from replay.formats import open_file
+from replay.formats.task_list import read_tasks
+from replay.judging.asking import AskingProgress, RatingRequest, ask_all, estimated_tokens, open_requests
+from replay.judging.prompts import RatedRun, TaskKnowledge, runs_in_file, runs_of
+from replay.judging.scores import rated, report_of, score_file
 from replay.records.rating import PROTOCOLS, Protocol
-
-if TYPE_CHECKING:
-    from replay.chat import Limits, ModelSettings
-    from replay.judging.asking import AskingProgress, RatingRequest
-    from replay.judging.prompts import RatedRun, TaskKnowledge
-    from replay.runfile import Run
-    from replay.safety.redaction import Redactor
+from replay.runfile import Run
+from replay.runfile.task_runs import is_rated
+from replay.safety.redaction import Redactor, secrets_around
 
 EXAMPLES = """\b
 Examples:
@@ -95,22 +97,20 @@ def judge(
     as soon as it came, and is never asked for again. Secrets are taken out of what is sent. With -o FILE the scores of
     M3-Bench's two columns are written as replay align --judge reads them.
     """
-    from replay.chat import Limits, read_models
-    from replay.judging.asking import open_requests
-    from replay.judging.prompts import runs_in_file, runs_of
-    from replay.runfile import Run
-
     if output is not None:
         check_free(output, force=force)
         if protocol != "m3":
             raise UsageError("-o writes the scores that replay align --judge reads: it goes with --protocol m3")
     judges = read_models(judges_path)
-    files, run_path = run_among(files, run_path)
-    inputs = InputFiles(files, names) if files else None
+    inputs, run_path = run_among(files, run_path, names)
     if inputs is None and not run_path.exists():
         raise UsageError(f"{run_path}: there is no such run; name results files, or make one with: replay classify")
-    knowledge = _knowledge(reference, tasks_path)
-    with ended_in_order(), Run.open(run_path, redactor=_redactor(fleet_path)) as run:
+    tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
+    references = open_file(reference).trajectories() if reference else ()
+    knowledge = TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in references})
+    fleet = fleet_of(fleet_path)
+    redactor = Redactor({*(fleet.secrets() if fleet else ()), *secrets_around(os.environ)})
+    with ended_in_order(), Run.open(run_path, redactor=redactor) as run:
         if inputs is None:
             task_runs = runs_in_file(run, knowledge)
         else:
@@ -125,30 +125,8 @@ def judge(
         inputs.end(strict=strict)
 
 
-def _redactor(fleet_path: Path | None) -> Redactor:
-    """Takes out the fleet's secrets, those of the environment, and whatever looks like a token."""
-    import os
-
-    from replay.safety.redaction import Redactor, secrets_around
-
-    fleet = fleet_of(fleet_path)
-    return Redactor({*(fleet.secrets() if fleet else ()), *secrets_around(os.environ)})
-
-
-def _knowledge(reference: Path | None, tasks_path: Path | None) -> TaskKnowledge:
-    from replay.formats import open_file
-    from replay.formats.task_list import read_tasks
-    from replay.judging.prompts import TaskKnowledge
-
-    tasks = {task.id: task for task in read_tasks(tasks_path)} if tasks_path else {}
-    trajectories = open_file(reference).trajectories() if reference else ()
-    return TaskKnowledge(tasks, {trajectory.id: trajectory for trajectory in trajectories})
-
-
 def _estimate(requests: Sequence[RatingRequest], judges: Mapping[str, ModelSettings]) -> None:
     """What asking would take."""
-    from replay.judging.asking import estimated_tokens
-
     for name, settings in judges.items():
         own = [request for request in requests if request.key.judge == name]
         tokens = sum(map(estimated_tokens, own))
@@ -168,10 +146,6 @@ def _ask(
     Raises:
         NoServerReachedError: not one judge gave a reply.
     """
-    import anyio
-
-    from replay.judging.asking import AskingProgress, ask_all
-
     if not requests:
         echo_err("every judgement is in the run already; nothing is asked")
         return
@@ -198,8 +172,6 @@ def _ask(
 
 
 async def _tell(progress: AskingProgress, limits: Limits, lines: SlowLines) -> None:
-    import anyio
-
     while True:
         await anyio.sleep(1)
         tokens = limits.input_tokens + limits.output_tokens
@@ -216,10 +188,8 @@ def _print(
     as_json: bool,
     output: Path | None,
 ) -> None:
-    from replay.judging.scores import rated, report_of, score_file
     from replay.reports import document_text
     from replay.reports.judges import judges_text
-    from replay.runfile.task_runs import is_rated
 
     unanswered = Counter(
         request.model

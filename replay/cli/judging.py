@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from replay.cli.terminal import echo_err, note
+from replay.cli.terminal import note
+from replay.diagnosis.diagnose import FindingStore
+from replay.diagnosis.phrasing import counted
+from replay.formats.results_file import ResultsFile
+from replay.interpreter import Fleet
+from replay.runfile import Run, withheld_servers
+from replay.runfile.repeated_calls import leave_out_repeated
+from replay.runfile.run_inputs import save_unread
 
 if TYPE_CHECKING:
     from replay.cli.input_files import InputFiles
-    from replay.formats.results_file import ResultsFile
-    from replay.interpreter import Fleet
     from replay.replayer.cassette import Cassette
     from replay.replayer.plan import Options, Progress, Source
     from replay.replayer.pool import Pool, WorkerLocation
-    from replay.runfile import Run
 
 
 async def judge_with_progress(
@@ -38,26 +42,49 @@ async def judge_with_progress(
         cassette: whose answers judge, if one was named.
         location: where the workers are; None for this process alone.
     """
-    from replay.cli.progress import shown_progress
-    from replay.diagnosis.diagnose import FindingStore
-    from replay.diagnosis.phrasing import counted
+    from replay.cli.progress import echo_server_event, shown_progress
+    from replay.replayer.classifier import classify_live
     from replay.replayer.plan import Progress
-    from replay.runfile import withheld_servers
-    from replay.runfile.repeated_calls import leave_out_repeated
-    from replay.runfile.run_inputs import save_unread
 
     progress = Progress(warn=note)
     findings = FindingStore(run)
     if location is None:
         options = replace(options, on_done=findings.keep)
-    async with shown_progress(progress):
-        await _Judging(run, inputs, fleet, options, cassette, progress).judge(files, location)
+    async with shown_progress(progress), AsyncExitStack() as stack:
+        pool = None
+        if location is not None:
+            from replay.replayer.worker_processes import open_pool
+
+            progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
+            pool = await stack.enter_async_context(open_pool(location, note))
+            progress.stage = None
+        if options.offline or fleet is None:
+            await _judge_by_stored_answers(run, inputs, files, fleet, options, cassette, progress, pool)
+        else:
+            opened = [file for file in files if isinstance(file, ResultsFile)]
+            logs = run.path.with_name(f"{run.path.stem}.logs")
+            await classify_live(
+                run,
+                opened,
+                fleet,
+                options,
+                logs=logs,
+                progress=progress,
+                on_event=echo_server_event,
+                pool=pool,
+                finder=FindingStore,
+            )
     inputs.check()
     leave_out_repeated(run)
     with run.transaction() as db:
         save_unread(db, inputs.unread, inputs.paths)
     if location is not None:
         findings.keep_missing()
+    _tell(run, fleet, options, progress)
+
+
+def _tell(run: Run, fleet: Fleet | None, options: Options, progress: Progress) -> None:
+    """Say what was noticed on the way, and what could be done about it."""
     for text in progress.notes:
         note(text)
     for server in run.servers().values():
@@ -66,92 +93,56 @@ async def judge_with_progress(
     for name, count in ({} if options.offline else withheld_servers(run)).items():
         if name in options.allow_effects or (fleet is not None and fleet.servers[name].effects == "all"):
             continue  # it may be one like a call that was sent before, which was told of
-        echo_err(
-            f"note: {counted(count, 'call')} of {name} not re-issued, since it may change something; "
+        note(
+            f"{counted(count, 'call')} of {name} not re-issued, since it may change something; "
             f"re-issue with --allow-effects {name}"
         )
     if progress.retried:
-        echo_err(
-            f"note: {counted(progress.retried, 'call')} without a verdict from before: tried again, as the cause may "
+        note(
+            f"{counted(progress.retried, 'call')} without a verdict from before: tried again, as the cause may "
             "be gone (--keep-inconclusive leaves them)"
         )
     if progress.kept:
-        echo_err(f"note: {progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
+        note(f"{progress.kept} of {progress.total} calls had their verdict from before (--fresh starts over)")
 
 
-@dataclass(frozen=True)
-class _Judging:
-    """What judges the calls of files, in this process or on workers."""
+async def _judge_by_stored_answers(
+    run: Run,
+    inputs: InputFiles,
+    files: list[ResultsFile] | list[Source],
+    fleet: Fleet | None,
+    options: Options,
+    cassette: Cassette | None,
+    progress: Progress,
+    pool: Pool | None,
+) -> None:
+    """Judge by the recorded answers, of which what changed since the run was made, or by those of a cassette."""
+    from replay.replayer.classifier import classify_stored
+    from replay.replayer.unchanged_files import UnchangedFiles
 
-    run: Run
-    inputs: InputFiles
-    fleet: Fleet | None
-    options: Options
-    cassette: Cassette | None
-    progress: Progress
-
-    async def judge(self, files: list[ResultsFile] | list[Source], location: WorkerLocation | None) -> None:
-        """Start the workers, where there are to be any, and judge by what servers answer or by stored answers."""
-        async with AsyncExitStack() as stack:
-            pool = None
-            if location is not None:
-                from replay.replayer.worker_processes import open_pool
-
-                self.progress.stage = "starting workers" if location.is_local else f"connecting to {location}"
-                pool = await stack.enter_async_context(open_pool(location, note))
-                self.progress.stage = None
-            if self.options.offline or self.fleet is None:
-                await self._by_stored_answers(files, pool)
-                return
-            from replay.cli.progress import echo_server_event
-            from replay.diagnosis.diagnose import FindingStore
-            from replay.formats.results_file import ResultsFile
-            from replay.replayer.classifier import classify_live
-
-            await classify_live(
-                self.run,
-                [file for file in files if isinstance(file, ResultsFile)],
-                self.fleet,
-                self.options,
-                logs=self.run.path.with_name(f"{self.run.path.stem}.logs"),
-                progress=self.progress,
-                on_event=echo_server_event,
-                pool=pool,
-                finder=FindingStore,
+    for warning in cassette.warnings(fleet) if cassette is not None else ():
+        note(warning)
+    stored = cassette.evidence(fleet) if cassette is not None else {}
+    unchanged = UnchangedFiles(run, fleet, options, inputs) if cassette is None else None
+    if unchanged is not None:
+        count = counted(len(files), "file")
+        files = unchanged.changed(files)
+        if unchanged.kept:
+            progress.notes.append(
+                f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all again)"
             )
+        if not files:
+            return
+    executor = None
+    if pool is not None:
+        from replay.replayer.workers import OnWorkers
 
-    async def _by_stored_answers(self, files: list[ResultsFile] | list[Source], pool: Pool | None) -> None:
-        """Judge by the recorded answers, of which what changed since the run was made, or by those of a cassette."""
-        from replay.diagnosis.diagnose import FindingStore
-        from replay.diagnosis.phrasing import counted
-        from replay.replayer.classifier import classify_stored
-        from replay.replayer.unchanged_files import UnchangedFiles
-
-        run, fleet, cassette, progress = self.run, self.fleet, self.cassette, self.progress
-        for warning in cassette.warnings(fleet) if cassette is not None else ():
-            note(warning)
-        stored = cassette.evidence(fleet) if cassette is not None else {}
-        unchanged = UnchangedFiles(run, fleet, self.options, self.inputs) if cassette is None else None
+        executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
+    listener = unchanged or inputs
+    try:
+        await classify_stored(
+            run, files, options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
+        )
+    finally:
         if unchanged is not None:
-            count = counted(len(files), "file")
-            files = unchanged.changed(files)
-            if unchanged.kept:
-                progress.notes.append(
-                    f"{unchanged.kept} of {count} unchanged: not read again, the verdicts stand (--fresh judges all "
-                    "again)"
-                )
-            if not files:
-                return
-        executor = None
-        if pool is not None:
-            from replay.replayer.workers import OnWorkers
-
-            executor = OnWorkers(pool, fleet, answers=stored.get("answers"), finder=FindingStore)
-        listener = unchanged or self.inputs
-        try:
-            await classify_stored(
-                run, files, self.options, progress=progress, fleet=fleet, listener=listener, executor=executor, **stored
-            )
-        finally:
-            if unchanged is not None:
-                unchanged.keep()
+            unchanged.keep()

@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from replay.analysis.known_failures import (
+    NAME,
+    KnownFailures,
+    add_known,
+    failed_calls,
+    failures_of,
+    find_known_file,
+    read_known_file,
+    remove_known,
+)
 from replay.cli.options import json_option, known_option, read_run_option, run_option, run_to_read
 from replay.cli.output import print_json
 from replay.cli.terminal import closed_pipe_ignored, echo_err, without_secrets
+from replay.diagnosis.phrasing import counted, listed
+from replay.errors import UsageError
+from replay.records.finding import KnownFailure, RecurringFailure
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import find_call
+from replay.safety.redaction import clean
+from replay.safety.text import one_line
+from replay.suggestions import nearest_name, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from replay.analysis.known_failures import KnownFailures
-    from replay.records.finding import RecurringFailure
 
 EXAMPLES = """\b
 Examples:
@@ -69,12 +85,6 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
     """
     from pydantic import ValidationError
 
-    from replay.analysis.known_failures import NAME, add_known
-    from replay.errors import UsageError
-    from replay.records.finding import KnownFailure
-    from replay.safety.redaction import clean
-    from replay.safety.text import one_line
-
     if not (issue or note):
         raise UsageError("say what is known of it: --issue URL, --note TEXT or both")
     book, failures = _failures(run_path, known_path, must_exist=False)
@@ -98,10 +108,6 @@ def add(identifier: str, issue: str | None, note: str | None, run_path: Path, kn
 @known_option
 def remove(fingerprint: str, run_path: Path, known_path: Path | None) -> None:
     """Take a failure out of replay-known.yaml."""
-    from replay.analysis.known_failures import NAME, find_known_file, read_known_file, remove_known
-    from replay.errors import UsageError
-    from replay.suggestions import nearest_name
-
     path = known_path or find_known_file(run_path)
     if path is None:
         raise UsageError(f"there is no {NAME} beside {run_path}, here or in the repository; name one with --known FILE")
@@ -128,7 +134,6 @@ class KnownInRun(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """How many failed calls are known and how many are new; then those that are known."""
-        from replay.diagnosis.phrasing import counted
         from replay.reports.diff import failure_lines
 
         noted = [failure for failure in self.failures if failure.known is not None]
@@ -140,8 +145,6 @@ class KnownInRun(NamedTuple):
 
 def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> None:
     """Say which failures of the file nothing in the run has."""
-    from replay.diagnosis.phrasing import counted, listed
-
     unseen = book.unseen(failure.fingerprint for failure in failures)
     if unseen:
         verb = "matches" if len(unseen) == 1 else "match"
@@ -153,9 +156,6 @@ def note_unseen(book: KnownFailures, failures: Sequence[RecurringFailure]) -> No
 def _failures(
     run_path: Path, known_path: Path | None, *, must_exist: bool = True
 ) -> tuple[KnownFailures, tuple[RecurringFailure, ...]]:
-    from replay.analysis.known_failures import KnownFailures, failures_of, find_known_file, read_known_file
-    from replay.runfile import Run
-
     absent = known_path is not None and not known_path.exists() and not must_exist
     book = KnownFailures() if absent else read_known_file(known_path or find_known_file(run_path))
     with Run.read(run_path) as run:
@@ -165,9 +165,6 @@ def _failures(
 
 def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Path) -> RecurringFailure:
     """The failure that a fingerprint, its beginning or a call's id names."""
-    from replay.errors import UsageError
-    from replay.suggestions import nearest_names
-
     wanted = _fingerprint_of_call(identifier, run_path) if ":" in identifier else identifier.lower()
     found = [failure for failure in failures if failure.fingerprint.startswith(wanted)] if wanted else []
     if len(found) == 1:
@@ -180,11 +177,6 @@ def _chosen(identifier: str, failures: Sequence[RecurringFailure], run_path: Pat
 
 
 def _fingerprint_of_call(identifier: str, run_path: Path) -> str:
-    from replay.analysis.known_failures import failed_calls
-    from replay.errors import UsageError
-    from replay.runfile import Run
-    from replay.runfile.trajectory_queries import find_call
-
     with Run.read(run_path) as run:
         place, position = find_call(run, identifier)
         for call in failed_calls(run):

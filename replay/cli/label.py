@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from replay.analysis.answer_labels import KINDS, AnswerLabel, Survey, read_labels, survey, write_label
 from replay.cli.options import json_option
 from replay.cli.terminal import closed_pipe_ignored, echo_err
-
-if TYPE_CHECKING:
-    from replay.analysis.answer_labels import Survey
+from replay.diagnosis.phrasing import counted
+from replay.errors import UsageError
+from replay.records import Outcome, Reason
+from replay.safety.redaction import Redactor
+from replay.safety.text import one_line
 
 EXAMPLES = """\b
 Examples:
@@ -55,10 +57,6 @@ def label(
     through a folder of trajectories of any format, also for answers that their flag or the model's next words
     contradict.
     """
-    from replay.analysis.answer_labels import read_labels, survey
-    from replay.diagnosis.phrasing import counted
-    from replay.errors import UsageError
-
     paths = (*files, *((folder,) if folder is not None else ()))
     if not paths:
         raise UsageError("name files of results, or a folder with --survey DIR")
@@ -76,10 +74,6 @@ def label(
 
 
 def _write(found: Survey, mean: str, note: str, path: Path) -> None:
-    from replay.analysis.answer_labels import AnswerLabel, write_label
-    from replay.errors import UsageError
-    from replay.records import Outcome, Reason
-
     mark, _, meaning = mean.partition("=")
     outcome, _, reason = meaning.partition(":")
     clusters = [one for one in found.clusters.values() if mark and one.id.startswith(mark)]
@@ -104,10 +98,6 @@ def _write(found: Survey, mean: str, note: str, path: Path) -> None:
 
 
 def _as_text(found: Survey, count: int, kind: str | None) -> str:
-    from replay.analysis.answer_labels import KINDS
-    from replay.safety.redaction import Redactor
-    from replay.safety.text import one_line
-
     nothing = found.counts["rests-on-nothing"]
     lines = [f"Of {found.answers:,} answers in {found.files:,} files {nothing:,} rest on nothing"]
     if kind is None:
@@ -124,7 +114,6 @@ def _as_json(found: Survey, count: int, kind: str | None) -> str:
     from replay.cli.output import json_text
     from replay.reports.json_ import LabelledTemplate, SurveyDocument
 
-    names = LabelledTemplate.model_fields
     document = SurveyDocument(
         files=found.files,
         unreadable=found.unreadable,
@@ -132,8 +121,7 @@ def _as_json(found: Survey, count: int, kind: str | None) -> str:
         counts=found.counts,
         certainty=found.by_certainty,
         templates=tuple(
-            LabelledTemplate(**{name: getattr(cluster, name) for name in names})
-            for cluster in found.largest(count, kind)
+            LabelledTemplate.model_validate(cluster, from_attributes=True) for cluster in found.largest(count, kind)
         ),
     )
     return json_text(document.model_dump(mode="json"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from replay.cli.terminal import echo_err
-from replay.errors import RunFileError, UsageError
+from replay.errors import FoundFailuresError, RunFileError, UsageError
 
 if TYPE_CHECKING:
     from replay.interpreter import Fleet
@@ -67,20 +67,15 @@ def allow_effects_option(help_text: str) -> Callable[[F], F]:
     return click.option("--allow-effects", multiple=True, metavar="SERVER", help=f"{help_text} Repeatable.")
 
 
-def run_option(help_text: str = "The run file.") -> Callable[[F], F]:
+def run_option(help_text: str, default: Path | None = DEFAULT_RUN) -> Callable[[F], F]:
     """`--run FILE`."""
-    return click.option("--run", "run_path", type=FILE, default=DEFAULT_RUN, show_default=True, help=help_text)
+    return click.option("--run", "run_path", type=FILE, default=default, show_default=True, help=help_text)
 
 
 def read_run_option(function: F) -> F:
     """`--run FILE` of a verb that reads a run; one that stands alone as an argument is taken for it."""
     argument = click.argument("run_argument", metavar="[RUN]", required=False, type=FILE)
-    option = click.option(
-        "--run",
-        "run_path",
-        type=FILE,
-        help=f"The run file, which may also stand alone as RUN.  [default: {DEFAULT_RUN}]",
-    )
+    option = run_option(f"The run file, which may also stand alone as RUN.  [default: {DEFAULT_RUN}]", None)
     return argument(option(function))
 
 
@@ -184,8 +179,8 @@ class FailCondition(NamedTuple):
     """One part of `--fail-on`."""
 
     name: str
-    outcomes: tuple[Outcome, ...]
-    share: float = 0.0
+    """An outcome, `failed` or `new`."""
+    share: float
     """In per cent of what it is a share of: of the judged calls, or of all for `inconclusive`."""
 
 
@@ -218,22 +213,33 @@ def found_by(conditions: Sequence[FailCondition], outcomes: Mapping[Outcome, int
         outcomes: how many calls of each.
         new: how many failed calls nobody noted.
     """
-    from replay.records import Outcome
+    from replay.records import FAILURES, Outcome
 
+    counts = {str(outcome): count for outcome, count in outcomes.items()}
+    counts |= {FAILED: sum(outcomes.get(outcome, 0) for outcome in FAILURES), NEW: new}
     total = sum(outcomes.values())
     found = []
-    for condition in conditions:
-        count = sum(outcomes.get(outcome, 0) for outcome in condition.outcomes) if condition.name != NEW else new
-        of = total if Outcome.INCONCLUSIVE in condition.outcomes else total - outcomes.get(Outcome.INCONCLUSIVE, 0)
-        if count and 100 * count > condition.share * of:
-            share = f" ({100 * count / of:.1f} % of {of:,}, more than {condition.share:g} %)" if condition.share else ""
-            name = "new failures" if condition.name == NEW else condition.name
-            found.append(f"{count} {name}{share}")
+    for name, share in conditions:
+        count = counts.get(name, 0)
+        of = total if name == Outcome.INCONCLUSIVE else total - outcomes.get(Outcome.INCONCLUSIVE, 0)
+        if count and 100 * count > share * of:
+            more = f" ({100 * count / of:.1f} % of {of:,}, more than {share:g} %)" if share else ""
+            found.append(f"{count} {'new failures' if name == NEW else name}{more}")
     return found
 
 
+def raise_on(found: Sequence[str]) -> None:
+    """End with the exit code of what `--fail-on` names, where any of it was found.
+
+    Raises:
+        FoundFailuresError: it was.
+    """
+    if found:
+        raise FoundFailuresError(f"--fail-on: found {', '.join(found)}")
+
+
 def _condition(part: str) -> FailCondition:
-    from replay.records import FAILURES, Outcome
+    from replay.records import Outcome
 
     match = _CONDITION.fullmatch(part)
     if match is None:
@@ -241,13 +247,10 @@ def _condition(part: str) -> FailCondition:
     name, share = match["name"].strip(), float(match["share"] or 0)
     if share > 100:
         raise UsageError(f"--fail-on: {part!r} could never be found; a share is at most 100%")
-    if name == NEW:
-        return FailCondition(name, (), share)
     known = [FAILED, NEW, *(str(outcome) for outcome in Outcome)]
     if name not in known:
         raise UsageError(f"--fail-on: there is no outcome {name!r}; it takes {', '.join(known)}")
-    outcomes = FAILURES if name == FAILED else (Outcome(name),)
-    return FailCondition(name, outcomes, share)
+    return FailCondition(name, share)
 
 
 def find_missing_findings(run_path: Path, *, say: bool = False) -> None:

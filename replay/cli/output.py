@@ -14,6 +14,8 @@ import click
 
 from replay.cli.terminal import closed_pipe_ignored, echo_err, without_secrets
 from replay.errors import UsageError
+from replay.safety.filesystem import atomic_writer, file_stem
+from replay.suggestions import nearest_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,8 +81,6 @@ def output_format(
             raise UsageError(f"{option} {asked} does not go with {output}, whose name says {told}")
         return asked
     if told is None or told not in formats:
-        from replay.suggestions import nearest_name
-
         known = [suffix for form in formats for suffix, told in _SUFFIXES.items() if told == form]
         nearest = nearest_name(output.suffix.lower(), known, min_score=50) if output.suffix else None
         hint = f"did you mean {nearest}?" if nearest else f"or name the format with {option}"
@@ -112,8 +112,6 @@ def write_output(content: Iterable[str] | bytes, output: Path | None) -> None:
         with closed_pipe_ignored():
             sys.stdout.writelines(content)
         return
-    from replay.safety.filesystem import atomic_writer
-
     with atomic_writer(output, "replace") as out:
         if isinstance(content, bytes):
             out.buffer.write(content)
@@ -137,8 +135,6 @@ def file_stems(names: Iterable[str]) -> Iterator[str]:
 
     Nothing in one leaves the directory, hides the file, or is refused by some file system.
     """
-    from replay.safety.filesystem import file_stem
-
     taken: set[str] = set()
     for name in names:
         kept = file_stem(name, _MAX_STEM)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from replay.cli.trust import say_what_starts
 from replay.errors import UsageError
+from replay.interpreter import Fleet
 
 EXAMPLES = """\b
 Examples:
@@ -67,8 +69,6 @@ def record(
     assert output is not None
     info = RecordingInfo(identifier, model, task)
     if servers is not None:
-        from replay.cli.trust import say_what_starts
-        from replay.interpreter import Fleet
         from replay.recorder.fleet_host import record_fleet
         from replay.recorder.http_server import Access
 

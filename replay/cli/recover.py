@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import FILE
 from replay.cli.terminal import echo_err
-
-if TYPE_CHECKING:
-    from replay.runfile.salvage import Salvage
+from replay.errors import InputError
+from replay.runfile.salvage import Salvage, damage_of, salvage_run
+from replay.safety.filesystem import open_regular
 
 EXAMPLES = """\b
 Examples:
@@ -32,9 +31,6 @@ def recover(file: Path, output: Path | None) -> None:
     read, as by `replay record --recover`; the partial file then goes, or, where lines were lost, is kept as
     FILE.partial.damaged. A session of an agent that was cut off needs none of it: classify reads what is there.
     """
-    from replay.errors import InputError
-    from replay.runfile.salvage import damage_of, salvage_run
-
     if not file.exists():
         raise InputError(str(file), "there is no such file")
     if not file.is_file():
@@ -70,8 +66,6 @@ def _summary(found: Salvage) -> list[str]:
 
 def _is_recording(path: Path) -> bool:
     """By its content, and by its name where the beginning is lost."""
-    from replay.safety.filesystem import open_regular
-
     with open_regular(path) as file:
         start = file.read(4096)
     return b'"replay.recording"' in start or (path.name.endswith(".partial") and not start.startswith(b"SQLite"))

@@ -8,16 +8,18 @@ import os
 import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from replay.cli.output import check_free, output_options, write_output
 from replay.cli.terminal import echo_err
 from replay.errors import FormatError
-
-if TYPE_CHECKING:
-    from replay.safety.identities import Identities
+from replay.json_values import parse_json
+from replay.safety.filesystem import read_small_file
+from replay.safety.identities import Identities
+from replay.safety.redaction import Redactor, secrets_around
+from replay.safety.secret_patterns import REDACTED
 
 EXAMPLES = """\b
 Examples:
@@ -42,9 +44,6 @@ def redact(file: Path, names: tuple[str, ...], patterns: tuple[str, ...], output
     of a shape that nobody knows, and a name that stands in no path, address or author's line, stay: look through the
     file before you share it.
     """
-    from replay.safety.redaction import Redactor, secrets_around
-    from replay.safety.secret_patterns import REDACTED
-
     if output is not None:
         check_free(output, force=force)
     values, lines = _read(file)
@@ -66,8 +65,6 @@ def redact(file: Path, names: tuple[str, ...], patterns: tuple[str, ...], output
 
 def known_identities(people: Iterable[str] = ()) -> Identities:
     """This machine, its user, and these people; what else there is, texts tell."""
-    from replay.safety.identities import Identities
-
     return Identities(_own(getpass.getuser), people, _own(socket.gethostname))
 
 
@@ -81,9 +78,6 @@ def _own(function: Any) -> list[str]:
 
 def _read(file: Path) -> tuple[list[Any], bool]:
     """The values of a file, and whether each is a line of its own; of what is not JSON the lines are texts."""
-    from replay.json_values import parse_json
-    from replay.safety.filesystem import read_small_file
-
     try:
         text = read_small_file(file, _MAX_BYTES).decode()
     except OSError as error:
@@ -97,8 +91,6 @@ def _read(file: Path) -> tuple[list[Any], bool]:
 
 
 def _lines(text: str) -> Iterator[Any]:
-    from replay.json_values import parse_json
-
     for line in text.splitlines():
         try:
             value = parse_json(line)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from replay.analysis.known_failures import find_known_file, read_known_file
 from replay.cli.options import known_option, read_run_option, reference_option, run_to_read
 from replay.cli.output import format_option, output_format, output_options, write_output
-
-FORMATS = ("markdown", "html", "json", "csv", "junit", "svg")
+from replay.errors import UsageError
+from replay.reports import FORMATS, Selection, pieces
+from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -23,11 +25,11 @@ Examples:
 
 @click.command("report", epilog=EXAMPLES)
 @read_run_option
-@format_option(FORMATS, "markdown", "What to write; markdown is made for issue trackers.")
+@format_option(list(FORMATS), "markdown", "What to write; markdown is made for issue trackers.")
 @click.option("--call", metavar="ID", help="One call: TRAJECTORY:s2c1, or MODEL:TRAJECTORY:s2c1.")
 @click.option("--trajectory", metavar="ID", help="One trajectory: its id, or MODEL:ID.")
 @click.option("--model", metavar="NAME", help="One model.")
-@click.option("--filter", "filter_text", metavar="FILTER", help="The calls that match, written as in the browser.")
+@click.option("--filter", metavar="FILTER", help="The calls that match, written as in the browser.")
 @reference_option("What the run is scored against: its own faults are reported too.")
 @known_option
 @output_options()
@@ -35,14 +37,11 @@ def report(
     run_argument: Path | None,
     run_path: Path | None,
     form: str | None,
-    call: str | None,
-    trajectory: str | None,
-    model: str | None,
-    filter_text: str | None,
     reference: Path | None,
     known_path: Path | None,
     output: Path | None,
     force: bool,
+    **about: str | None,
 ) -> None:
     """Write a diagnosis: markdown, html, json, csv, junit or svg.
 
@@ -50,15 +49,10 @@ def report(
     trackers, html is one file that needs no network, junit is for CI servers, json and csv for programs, svg is the
     figure alone. Secrets are taken out of all of them.
     """
-    from replay.analysis.known_failures import find_known_file, read_known_file
-    from replay.errors import UsageError
-    from replay.reports import Selection, pieces
-    from replay.runfile import Run
-
-    if sum(chosen is not None for chosen in (call, trajectory, model, filter_text)) > 1:
+    if sum(chosen is not None for chosen in about.values()) > 1:
         raise UsageError("--call, --trajectory, --model and --filter do not go together; name one")
-    form = output_format(form, output, FORMATS, "markdown", force=force)
+    form = output_format(form, output, list(FORMATS), "markdown", force=force)
     path = run_to_read(run_path, run_argument)
     with Run.read(path) as run:
         known = read_known_file(known_path or find_known_file(path)).failures
-        write_output(pieces(run, form, Selection(call, trajectory, model, filter_text, reference, known)), output)
+        write_output(pieces(run, form, Selection(**about, reference=reference, known=known)), output)

@@ -137,12 +137,11 @@ def _start(fleet_path: Path | None, names: Iterable[str]) -> tuple[Fleet, list[S
     say_what_starts(fleet, named=fleet_path is not None, names=wanted)
     server_records = run_in_order(_connect_all, fleet, wanted)
     redactor = Redactor(fleet.secrets())
-    return fleet, [_without_secrets(server_records[name], redactor) for name in dict.fromkeys(wanted)]
-
-
-def _without_secrets(server: Server, redactor: Redactor) -> Server:
-    """What a server says of itself may hold the secrets that it was given; its name is the fleet file's."""
-    return Server.model_validate(redactor.record(server) | {"name": server.name})
+    return fleet, [
+        # what a server says of itself may hold the secrets that it was given; its name is the fleet file's
+        Server.model_validate(redactor.record(server_records[name]) | {"name": name})
+        for name in dict.fromkeys(wanted)
+    ]
 
 
 async def _connect_all(fleet: Fleet, names: tuple[str, ...]) -> dict[str, Server]:

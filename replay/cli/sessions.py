@@ -9,19 +9,24 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import click
+import platformdirs
 
-from replay.cli.options import FILE, first_moment
+from replay.analysis.answer_labels import known_labels
+from replay.cli.options import first_moment, run_option
 from replay.cli.output import stdout_width
 from replay.cli.terminal import closed_pipe_ignored, echo_err, note, typed_command
-from replay.errors import RunFileError, UsageError
+from replay.errors import FormatError, NoTrajectoryError, RunFileError, TooOldError, UsageError
+from replay.formats import FileNames, UnopenedFile
+from replay.formats.results_file import FileSummary
+from replay.formats.session_folders import SessionFolder, session_folders
+from replay.runfile import Run, summarize
+from replay.runfile.repeated_calls import leave_out_repeated
+from replay.runfile.run_inputs import keep_files
 
 if TYPE_CHECKING:
-    from replay.errors import FormatError
-    from replay.formats.results_file import FileSummary, UnopenedFile
-    from replay.formats.session_folders import SessionFolder
     from replay.replayer.plan import Source
-    from replay.runfile import Run
 
 EXAMPLES = """\b
 Examples:
@@ -41,12 +46,7 @@ SHARED_FROM: Final = 64_000_000
     metavar="TIME",
     help="Only sessions in which something happened since then: 7d, 12h, 2026-11-20.",
 )
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    help="The run file, which is made anew.  [default: sessions.db in your cache directory]",
-)
+@run_option("The run file, which is made anew.  [default: sessions.db in your cache directory]", None)
 @click.option("--fresh", is_flag=True, help="Judge all sessions again, also those that are as they were.")
 def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
     """Say what failed in the sessions of this machine's coding agents.
@@ -58,8 +58,6 @@ def sessions(since: str, run_path: Path | None, fresh: bool) -> None:
     The verdicts are kept in your cache directory, so that the next time only sessions that went on are read. To remove
     them, delete sessions.db there. What answers mean by a replay-labels.yaml in this directory counts.
     """
-    from replay.formats.session_folders import session_folders
-
     moment = first_moment(since)
     folders = list(session_folders(moment))
     if not folders:
@@ -84,8 +82,6 @@ def _further_back(since: str) -> str:
 
 def default_run() -> Path:
     """The run file of this machine's sessions."""
-    import platformdirs
-
     directory = platformdirs.user_cache_path("mcp-replay", appauthor=False)
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory / "sessions.db"
@@ -97,10 +93,6 @@ def judge_sessions(since: str) -> None:
     Raises:
         UsageError: no time, or no session in which something happened since.
     """
-    import anyio
-
-    from replay.formats.session_folders import session_folders
-
     moment = first_moment(since)
     folders = [folder for folder in session_folders(moment) if folder.files]
     if not folders:
@@ -111,8 +103,6 @@ def judge_sessions(since: str) -> None:
 
 def _opened(path: Path | None, *, fresh: bool = False) -> Run:
     """The run to judge sessions into: one that was named is made anew; the usual one is gone on with if it is whole."""
-    from replay.runfile import Run
-
     if path is not None or fresh:
         return Run.open(path or default_run(), fresh=True)
     try:
@@ -123,8 +113,7 @@ def _opened(path: Path | None, *, fresh: bool = False) -> Run:
 
 def _report(folders: Sequence[SessionFolder], since: str, run_path: Path | None, *, fresh: bool) -> None:
     from replay.cli.terminal import run_in_order
-    from replay.reports.sessions import sessions_text, worst_lines
-    from replay.runfile import summarize
+    from replay.reports.summary import sessions_text, worst_lines
 
     seen = _Seen()
     with _opened(run_path, fresh=fresh) as run:
@@ -149,17 +138,13 @@ async def _judge(run: Run, folders: Sequence[SessionFolder], since: str, seen: _
 
     Those that are as they were when the run judged them are not read; what it has of other sessions goes.
     """
-    from replay.analysis.answer_labels import known_labels
     from replay.cli.progress import shown_progress
-    from replay.formats import FileNames, UnopenedFile
     from replay.replayer.classifier import classify_stored
     from replay.replayer.plan import Options, Progress
     from replay.replayer.pool import WorkerLocation
     from replay.replayer.unchanged_files import UnchangedFiles
     from replay.replayer.worker_processes import open_pool
     from replay.replayer.workers import OnWorkers
-    from replay.runfile.repeated_calls import leave_out_repeated
-    from replay.runfile.run_inputs import keep_files
 
     options = Options(offline=True, labels=known_labels(None), all_edges=False)
     every = [UnopenedFile(file, FileNames(None), since) for folder in folders for file in folder.files]
@@ -202,8 +187,6 @@ class _Seen:
 
     def refused(self, source: Source, error: FormatError) -> None:
         """A session cannot be read, or nothing happened in it."""
-        from replay.errors import NoTrajectoryError, TooOldError
-
         if not isinstance(error, NoTrajectoryError | TooOldError):
             self._unread.append(error.path)
 

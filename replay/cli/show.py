@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from replay.cli.input_files import InputFiles
-from replay.cli.options import json_option, names_option
+from replay.cli.options import json_option, names_option, run_option
 from replay.cli.output import print_json
 from replay.cli.terminal import without_secrets
+from replay.dag import Graph, render_text, summary_of, to_dot, to_mermaid
 from replay.errors import UsageError
+from replay.formats.results_file import ResultsFile
+from replay.records import Outcome, Trajectory, Verdict
+from replay.records.files import TrajectoryFile, dump
+from replay.runfile import Run
+from replay.runfile.task_runs import SessionFacts, outcomes_by_trajectory, session_facts
+from replay.runfile.trajectory_queries import (
+    Addresses,
+    TrajectoryPlace,
+    find_trajectory,
+    stored_trajectory,
+    trajectory_places,
+)
+from replay.safety.text import one_line
+from replay.suggestions import nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from replay.dag import Graph
-    from replay.formats.results_file import ResultsFile
-    from replay.records import Trajectory, Verdict
-    from replay.runfile import Run
-    from replay.runfile.task_runs import SessionFacts
-    from replay.runfile.trajectory_queries import TrajectoryPlace
 
 
 EXAMPLES = """\b
@@ -37,9 +45,7 @@ Examples:
 @click.command("show", epilog=EXAMPLES)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.argument("identifier", metavar="[ID]", required=False)
-@click.option(
-    "--run", "run_path", type=click.Path(path_type=Path, dir_okay=False), help="Show of this run, with the outcomes."
-)
+@run_option("Show of this run, with the outcomes.", None)
 @click.option("--dot", "form", flag_value="dot", help="Print the graph for Graphviz.")
 @click.option("--mermaid", "form", flag_value="mermaid", help="Print the graph as a Mermaid flowchart.")
 @json_option
@@ -93,29 +99,21 @@ def _print(
     verdicts: dict[str, Verdict] | None = None,
 ) -> None:
     """One trajectory as text, as a graph or as JSON; of a run with what was found of its calls."""
-    from replay.dag import Graph, render_text, to_dot, to_mermaid
-
     graph = Graph(trajectory)
     if as_json:
-        document = as_document(trajectory, graph)
+        document = {
+            "shape": _shape(graph),
+            "trajectory": dump(TrajectoryFile(**{**dict(trajectory), "edges": graph.edges})),
+        }
         if verdicts is not None:
             document["outcomes"] = {position: str(verdict.outcome) for position, verdict in verdicts.items()}
-        print_json(document)
+        _print_document(document)
     elif form == "dot":
         click.echo(without_secrets(to_dot(graph, verdicts)))
     elif form == "mermaid":
         click.echo(without_secrets(to_mermaid(graph, verdicts)))
     else:
         click.echo(without_secrets(render_text(graph, subagents, verdicts)))
-
-
-def as_document(trajectory: Trajectory, graph: Graph) -> dict[str, Any]:
-    """What `--json` prints of one trajectory."""
-    from replay.records.files import TrajectoryFile, dump
-    from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
-
-    trajectory_file = dump(TrajectoryFile(**{**dict(trajectory), "edges": graph.edges}))
-    return {"format": SHOW_FORMAT, "version": SHOW_VERSION, "shape": _shape(graph), "trajectory": trajectory_file}
 
 
 def _shape(graph: Graph) -> dict[str, Any]:
@@ -132,9 +130,6 @@ def _shape(graph: Graph) -> dict[str, Any]:
 
 
 def _list(results: list[ResultsFile], as_json: bool) -> None:
-    from replay.dag import Graph, summary_of
-    from replay.safety.text import one_line
-
     width = min(max(len(identifier) for one in results for identifier in one.ids), 40)
     rows = []
     for file in results:
@@ -147,13 +142,13 @@ def _list(results: list[ResultsFile], as_json: bool) -> None:
             else:
                 click.echo(without_secrets(f"{one_line(trajectory.id):{width}}  {summary_of(graph)}"))
     if as_json:
-        _print_list(rows)
+        _print_document({"trajectories": rows})
 
 
-def _print_list(rows: list[dict[str, Any]]) -> None:
+def _print_document(document: dict[str, Any]) -> None:
     from replay.reports.json_ import SHOW_FORMAT, SHOW_VERSION
 
-    print_json({"format": SHOW_FORMAT, "version": SHOW_VERSION, "trajectories": rows})
+    print_json({"format": SHOW_FORMAT, "version": SHOW_VERSION, **document})
 
 
 def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
@@ -161,8 +156,6 @@ def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
     wanted = known[0] if identifier is None else identifier
     holding = [one for one in results if wanted in one.ids]
     if not holding:
-        from replay.suggestions import nearest_names
-
         place, nearest = results[0].path if len(results) == 1 else "these files", nearest_names(wanted, known)
         raise UsageError(f"{place}: no trajectory {wanted!r}; nearest: {', '.join(nearest)}")
     if len(holding) > 1:
@@ -173,9 +166,6 @@ def _pick(results: list[ResultsFile], identifier: str | None) -> Trajectory:
 
 def _show_of_run(path: Path, identifier: str | None, form: str | None, as_json: bool) -> None:
     """Print a trajectory of a run, or list them where no id is given and there are several."""
-    from replay.runfile import Run
-    from replay.runfile.trajectory_queries import find_trajectory, stored_trajectory, trajectory_places
-
     with Run.read(path) as run:
         places = trajectory_places(run)
         if identifier is None and len(places) != 1:
@@ -191,11 +181,6 @@ def _show_of_run(path: Path, identifier: str | None, form: str | None, as_json: 
 
 
 def _list_run(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None:
-    from replay.records import Outcome
-    from replay.runfile.task_runs import outcomes_by_trajectory, session_facts
-    from replay.runfile.trajectory_queries import Addresses
-    from replay.safety.text import one_line
-
     counts, facts = outcomes_by_trajectory(run.connection), session_facts(run.connection)
     addresses = Addresses(places)
     names = [one_line(addresses.trajectory(place.file, place.trajectory), 60) for place in places]
@@ -212,7 +197,7 @@ def _list_run(run: Run, places: list[TrajectoryPlace], *, as_json: bool) -> None
             shown = f"{name:{width}}  {one_line(place.model, 40)}  {words or 'not judged yet'}"
             click.echo("; ".join([shown, *_took(facts.get(place.row))]))
     if as_json:
-        _print_list(rows)
+        _print_document({"trajectories": rows})
 
 
 def _took(facts: SessionFacts | None) -> Iterator[str]:

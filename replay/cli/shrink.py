@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from replay.analysis.answer_labels import known_labels
 from replay.cli.options import allow_effects_option, fleet_of, fleet_option, read_run_option, run_to_read
 from replay.cli.terminal import echo_err
-
-if TYPE_CHECKING:
-    from replay.records import Trajectory
-    from replay.safety.redaction import Redactor
-    from replay.shrinking import Shrunk
-
+from replay.diagnosis import TrajectoryContext
+from replay.diagnosis.phrasing import counted
+from replay.errors import FormatError, UsageError
+from replay.formats import open_file
+from replay.records import Trajectory
+from replay.runfile import Run
+from replay.runfile.trajectory_queries import find_call
+from replay.safety.redaction import Redactor
+from replay.safety.secret_patterns import REDACTED
+from replay.safety.text import one_line
+from replay.shrinking import Shrunk, confirm, write_repro, write_test
+from replay.shrinking import shrink as shrink_call
+from replay.shrinking.repro import files_in
 
 EXAMPLES = """\b
 Examples:
@@ -61,13 +68,7 @@ def shrink(
     fails in the same way. Each attempt is replayed against the real servers in a sandbox of its own. Secrets are taken
     out of what is written, and the command is tried on these files before it is printed.
     """
-    from replay.analysis.answer_labels import known_labels
     from replay.cli.terminal import run_in_order
-    from replay.errors import UsageError
-    from replay.safety.redaction import Redactor
-    from replay.shrinking import confirm, write_repro, write_test
-    from replay.shrinking import shrink as shrink_call
-    from replay.shrinking.repro import files_in
 
     taken = [path for path in files_in(output) if path.exists()]
     if taken and not force:
@@ -112,11 +113,6 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
     Raises:
         UsageError: there is no such call, or the harness itself ran it.
     """
-    from replay.diagnosis import TrajectoryContext
-    from replay.errors import UsageError
-    from replay.runfile import Run
-    from replay.runfile.trajectory_queries import find_call
-
     with Run.read(run_path) as run:
         place, position = find_call(run, call)
         context = TrajectoryContext.load(run, place)
@@ -128,10 +124,6 @@ def _look_up(run_path: Path, call: str) -> tuple[Trajectory, str]:
 
 def _original(stored: Trajectory, file: str) -> Trajectory:
     """The trajectory as its results file has it, where the run had to take secrets out and the file is still there."""
-    from replay.errors import FormatError
-    from replay.formats import open_file
-    from replay.safety.secret_patterns import REDACTED
-
     if REDACTED not in stored.model_dump_json():
         return stored
     try:
@@ -143,9 +135,6 @@ def _original(stored: Trajectory, file: str) -> Trajectory:
 
 
 def _echo_summary(shrunk: Shrunk, redactor: Redactor) -> None:
-    from replay.diagnosis.phrasing import counted
-    from replay.safety.text import one_line
-
     kept = [call.position for call in shrunk.trajectory.calls()]
     calls, replays = counted(shrunk.calls_before, "call"), counted(shrunk.replays, "replay")
     echo_err(f"{len(kept)} of {calls} after {replays}: {', '.join(kept)}")

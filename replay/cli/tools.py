@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from replay.cli.options import read_run_option, run_to_read
-from replay.cli.output import format_option, json_text, output_format, output_options, stdout_width, write_output
-
-if TYPE_CHECKING:
-    from replay.records.tool_usage import ToolReport
+from replay.cli.output import format_option, output_format, output_options, stdout_width, write_output
+from replay.runfile import Run
 
 FORMATS = ("text", "markdown", "html", "json")
 
@@ -37,12 +34,10 @@ Examples:
 def tools(
     run_argument: Path | None,
     run_path: Path | None,
-    servers: tuple[str, ...],
-    tools: tuple[str, ...],
-    models: tuple[str, ...],
     form: str | None,
     output: Path | None,
     force: bool,
+    **about: tuple[str, ...],
 ) -> None:
     """Show the author of a server how models call each tool, and what to rewrite.
 
@@ -51,31 +46,11 @@ def tools(
     otherwise, with the calls that speak for it.
     """
     from replay.analysis.tool_usage import ToolSelection, tool_report
-    from replay.runfile import Run
-    from replay.safety.redaction import Redactor
+    from replay.reports.tools import render
 
     form = output_format(form, output, FORMATS, "text", force=force)
     with Run.read(run_to_read(run_path, run_argument)) as run:
         run.check_has_verdicts()
-        report = tool_report(run, ToolSelection(servers, tools, models))
-    text = Redactor().text(_render(report, form, to_file=output is not None)).rstrip("\n") + "\n"
-    write_output([text], output)
-
-
-def _render(report: ToolReport, form: str, *, to_file: bool) -> str:
-    if form == "json":
-        from replay.records.files import stamped
-        from replay.reports.json_ import ToolsDocument
-
-        return json_text(stamped(ToolsDocument(**dict(report)).model_dump(mode="json")))
-    if form == "html":
-        from replay.reports.tools import tools_html
-
-        return tools_html(report)
-    if form == "markdown":
-        from replay.reports.tools import tools_markdown
-
-        return tools_markdown(report)
-    from replay.reports.tools import tools_text
-
-    return tools_text(report, 160 if to_file else stdout_width())
+        report = tool_report(run, ToolSelection(**about))
+    width = stdout_width() if output is None else 160
+    write_output([render(report, form, width).rstrip("\n") + "\n"], output)

@@ -7,10 +7,10 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import platformdirs
 
 from replay.cli.terminal import echo_err
 from replay.errors import InputError, UsageError
@@ -43,7 +43,7 @@ def say_what_starts(fleet: Fleet, *, named: bool, names: Iterable[str] = ()) -> 
     echo_err(f"{fleet.path} starts{'' if names else ' what the calls need of'}: {_in_a_line(commands)}")
     if named or _policy() == _ALL:
         return
-    mark = _directory() / _digest(fleet)
+    mark = platformdirs.user_data_path("mcp-replay", appauthor=False) / "trusted" / _digest(fleet)
     if mark.exists():
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -83,12 +83,6 @@ def _digest(fleet: Fleet) -> str:
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _directory() -> Path:
-    import platformdirs
-
-    return platformdirs.user_data_path("mcp-replay", appauthor=False) / "trusted"
-
-
 def _policy() -> str:
     """`ask` or `all`: by the environment, else by the line `trust: ask` of the user's configuration."""
     value, where = os.environ.get(VARIABLE), VARIABLE
@@ -100,7 +94,6 @@ def _policy() -> str:
 
 
 def _configured() -> tuple[str, str]:
-    import platformdirs
 
     path = platformdirs.user_config_path("mcp-replay", appauthor=False) / "config.yaml"
     try:

@@ -6,19 +6,18 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import anyio
 import click
 
 from replay.cli.options import fleet_of, fleet_option, names_option, run_option
 from replay.cli.terminal import echo_err
+from replay.diagnosis.phrasing import counted
 from replay.errors import FormatError, RunFileError, UsageError
-
-if TYPE_CHECKING:
-    import anyio
-
-    from replay.formats.results_file import ResultsFile
-    from replay.interpreter import Fleet
+from replay.formats import open_file
+from replay.formats.file_names import FileNames
+from replay.formats.results_file import ResultsFile
+from replay.interpreter import Fleet
 
 EXAMPLES = """\b
 Examples:
@@ -48,10 +47,6 @@ def watch(directory: Path, run_path: Path, fleet_path: Path | None, names: str |
     answers, as `replay classify --offline` does, into the run file, which `replay browse` may have open. A session is
     judged again whenever it has grown. ^C ends it.
     """
-    import anyio
-
-    from replay.diagnosis.phrasing import counted
-
     judge = _Judge(run_path, fleet_of(fleet_path), names)
 
     async def watch_until_stopped() -> None:
@@ -124,8 +119,6 @@ class _Judge:
     """Judges files into a run, and says in a line how many calls each has."""
 
     def __init__(self, run_path: Path, fleet: Fleet | None, names: str | None) -> None:
-        from replay.formats.file_names import FileNames
-
         self._run_path, self._fleet, self._names = run_path, fleet, FileNames(names)
         self._said: set[str] = set()
         self.counts: dict[str, int] = {}
@@ -153,8 +146,6 @@ class _Judge:
             self._tell(results)
 
     def _opened(self, path: Path) -> ResultsFile | None:
-        from replay.formats import open_file
-
         try:
             return open_file(path, self._names)
         except FormatError as error:
@@ -165,8 +156,6 @@ class _Judge:
         before = self.counts.get(results.path)
         self.counts[results.path] = results.calls
         if before != results.calls:
-            from replay.diagnosis.phrasing import counted
-
             more = "" if before is None else f" ({results.calls - before:+})"
             click.echo(f"{results.path}: {counted(results.calls, 'call')}{more}")
 

@@ -130,7 +130,7 @@ def _inspect_sample(stored: StoredTrajectory, model: str) -> JsonObject:
     counts = outcome_counts(stored)
     score = {
         "value": {str(outcome): counts.get(str(outcome), 0) for outcome in Outcome},
-        "explanation": _explanation(counts),
+        "explanation": ", ".join(f"{count} {Outcome(name).label}" for name, count in counts.items()) or "no calls",
         "metadata": {"calls": judged, **task_details(record)},
     }
     metadata: JsonObject = {"file": stored.path, "format": stored.format}
@@ -159,10 +159,6 @@ def _task_score(reported: ReportedResult | None) -> JsonObject:
     if reported is None or (reported.passed is None and reported.score is None):
         return {}
     return {"task": {"value": reported.score if reported.passed is None else "C" if reported.passed else "I"}}
-
-
-def _explanation(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {Outcome(outcome).label}" for outcome, count in counts.items()) or "no calls"
 
 
 def _inspect_messages(text: str | None, calls: list[JudgedCall], model: str) -> list[JsonObject]:

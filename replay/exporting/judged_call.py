@@ -42,7 +42,8 @@ class JudgedCall:
 
     def details(self) -> JsonObject:
         """What other formats have no field for: server and tool, unreadable text, and the verdict."""
-        call = self.call
+        call, verdict = self.call, self.verdict
+        told = {} if verdict is None else verdict.model_dump(mode="json", exclude_defaults=True)
         known = {
             "position": call.position,
             "server": call.server,
@@ -54,7 +55,7 @@ class JudgedCall:
             "is_error": self.is_error,
             "started": call.started,
             "seconds": call.seconds,
-            "verdict": None if self.verdict is None else verdict_fields(self.verdict),
+            "verdict": None if verdict is None else {**told, "certainty": verdict.certainty},
         }
         return {name: value for name, value in known.items() if value is not None}
 
@@ -67,12 +68,6 @@ def plain_answer(answer: Answer) -> str:
     if not texts and isinstance(answer, ToolResult) and (answer.content or answer.structured is not None):
         return to_json(answer.structured if answer.structured is not None else list(answer.content))
     return "\n".join(texts)
-
-
-def verdict_fields(verdict: Verdict) -> JsonObject:
-    """A verdict without the fields that say nothing."""
-    fields: JsonObject = verdict.model_dump(mode="json", exclude_defaults=True)
-    return {**fields, "certainty": verdict.certainty}
 
 
 def judged_steps(stored: StoredTrajectory) -> Iterator[tuple[str | None, list[JudgedCall]]]:

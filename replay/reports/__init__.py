@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Final
+from pkgutil import resolve_name
+from tempfile import SpooledTemporaryFile
+from typing import Any, Final, Self
 
 from replay.records import Record
 from replay.records.files import stamped
@@ -16,18 +17,21 @@ from replay.runfile import Run
 from replay.safety.redaction import Redactor
 
 FORMATS: Mapping[str, str] = {
-    "markdown": "replay.reports.markdown",
-    "html": "replay.reports.html",
-    "json": "replay.reports.json_",
-    "csv": "replay.reports.csv_",
-    "junit": "replay.reports.junit",
-    "svg": "replay.reports.svg",
+    "markdown": "replay.reports.markdown:render",
+    "html": "replay.reports.html:render",
+    "json": "replay.reports.json_:render",
+    "csv": "replay.reports.csv_:render",
+    "junit": "replay.reports.junit:render",
+    "svg": "replay.reports.html:render_chart",
 }
-"""Each format: the module that has its `render(run, selection)`, which gives the report whole, or in pieces where it
-grows with the run; imported when it is used."""
+"""Each format: what renders a run and a selection, whole, or in pieces where it grows with the run; imported when it is
+used."""
 _CLEAN: Final = frozenset({"html", "json", "junit"})
 """Formats whose values are cleaned one by one. Their text is not: what is found there could reach from one value, cut
 off in its middle, into the next."""
+
+_IN_MEMORY: Final = 4_000_000
+"""Bytes that are held before they go to a file, which nobody else can open."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,35 @@ class Selection:
     """What is known of failures, by their fingerprints."""
 
 
+class Spool:
+    """Texts that stand further down in a report than what they are found with, held in no more than a few megabytes."""
+
+    def __enter__(self) -> Self:
+        self._file = SpooledTemporaryFile(_IN_MEMORY)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._file.close()
+
+    def add(self, text: str) -> None:
+        """Put a text behind the others."""
+        self._file.write(json.dumps(text).encode() + b"\n")
+
+    def __iter__(self) -> Iterator[str]:
+        """The texts from the first on; nothing may be added any more."""
+        self._file.seek(0)
+        return map(json.loads, self._file)
+
+
 def document_text(document: Record) -> str:
     """A document as JSON, its stamp first, without secrets; what is not known is null, as its schema says."""
-    return json.dumps(Redactor().json(stamped(document.model_dump(mode="json"))), ensure_ascii=True, indent=1) + "\n"
+    dumped = document.model_dump(mode="json", by_alias=True)
+    return json.dumps(Redactor().json(stamped(dumped)), ensure_ascii=True, indent=1) + "\n"
+
+
+def render_document(document: Record, form: str, renderers: Mapping[str, Callable[[Any], str]]) -> str:
+    """A document as JSON, or as the renderer of its format writes it; without secrets."""
+    return document_text(document) if form == "json" else Redactor().text(renderers[form](document))
 
 
 def render(run: Run, format: str, selection: Selection | None = None) -> str:  # noqa: A002
@@ -72,7 +102,7 @@ def pieces(run: Run, format: str, selection: Selection) -> Iterator[str]:  # noq
     Raises:
         UsageError: as `render`, when the first piece is asked for.
     """
-    renderer: Callable[[Run, Selection], str | Iterable[str]] = import_module(FORMATS[format]).render
+    renderer: Callable[[Run, Selection], str | Iterable[str]] = resolve_name(FORMATS[format])
     rendered = renderer(run, selection)
     texts = [rendered] if isinstance(rendered, str) else rendered
     yield from texts if format in _CLEAN else map(Redactor().text, texts)

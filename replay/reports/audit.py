@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final, get_args
 
 from replay.diagnosis.phrasing import counted, listed
@@ -19,13 +20,12 @@ from replay.records.audit import (
     UndecidedTask,
 )
 from replay.records.comparison import Figure
-from replay.reports import document_text
+from replay.reports import render_document
 from replay.reports.basis import unread_lines
 from replay.reports.diff import parting_lines
 from replay.reports.markdown_syntax import prose
-from replay.reports.tables import Column, Linked, Table
+from replay.reports.tables import Linked, Table
 from replay.runfile.trajectory_queries import Addresses, TrajectoryPlace
-from replay.safety.redaction import Redactor
 from replay.safety.text import one_line
 
 _METHOD: Final = """
@@ -84,11 +84,7 @@ def render(audit: Audit, form: str, width: int = 160) -> str:
         form: the format.
         width: of the text: columns of the terminal.
     """
-    if form == "json":
-        return document_text(audit)
-    if form == "text":
-        return Redactor().text(_text(audit, width))
-    return Redactor().text({"markdown": _markdown, "html": _html}[form](audit))
+    return render_document(audit, form, {"text": partial(_text, width=width), "markdown": _markdown, "html": _html})
 
 
 def _text(audit: Audit, width: int) -> str:
@@ -107,8 +103,8 @@ def _headline(audit: Audit) -> Iterator[str]:
     whole = audit.benchmark
     lost = whole.runs - whole.passed
     if not whole.runs:
-        faults = sum(whole.faults.values())
-        yield f"{counted(faults, 'fault')} of the environment: {_bearings(whole)}."
+        bearings = listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in whole.faults.items()])
+        yield f"{counted(sum(whole.faults.values()), 'fault')} of the environment: {bearings}."
     elif lost:
         yield (
             f"Of {counted(lost, 'lost run')}, {whole.lost_by_model} were lost by the model as far as the recordings "
@@ -123,10 +119,6 @@ def _headline(audit: Audit) -> Iterator[str]:
     yield from unread_lines(audit.unread)
 
 
-def _bearings(model: AuditedModel) -> str:
-    return listed([f"{count} {bearing.replace('-', ' ')}" for bearing, count in model.faults.items()])
-
-
 def _models_of(audit: Audit) -> list[AuditedModel]:
     return [*audit.models, *([audit.benchmark] if len(audit.models) > 1 else [])]
 
@@ -136,8 +128,8 @@ def _model_table(audit: Audit) -> Table:
     rows = [
         [
             model.model,
-            _opens(model.passed, f"{number}-passed", _share(model.reported)),
-            _interval(model.supported),
+            _opens(model.passed, f"{number}-passed", _per_cent(model.reported)),
+            _per_cent(*(model.supported or (None,))),
             _opens(model.runs, f"{number}-runs"),
             _opens(model.lost_by_model, f"{number}-lost") if model.runs else "-",
             _opens(model.undecided_lost, f"{number}-undecided-lost"),
@@ -150,7 +142,7 @@ def _model_table(audit: Audit) -> Table:
         ]
         for number, model in enumerate(_models_of(audit))
     ]
-    return _table(["model", *head], rows)
+    return Table.of(["model", *head], rows)
 
 
 def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
@@ -168,7 +160,7 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
             for number, mend in enumerate(audit.mends)
         ]
         head = ["to mend", "because", "undecided tasks", "settles alone", "points", "opens with"]
-        yield "What to mend in the benchmark, by what it settles", _table(head, mends)
+        yield "What to mend in the benchmark, by what it settles", Table.of(head, mends)
     if audit.pairs:
         pairs = [
             [
@@ -181,7 +173,7 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
             for pair in audit.pairs
         ]
         head = ["reported", "points", "over common tasks", "beyond chance", "still so for every undecided task"]
-        yield "Which models are told apart", _table(head, pairs)
+        yield "Which models are told apart", Table.of(head, pairs)
     if audit.trials:
         trials = [
             [
@@ -195,7 +187,7 @@ def _summaries(audit: Audit) -> Iterator[tuple[str, Table]]:
             for number, row in enumerate(audit.trials)
         ]
         head = ["model", "tasks", "runs", "pass@1 and pass@k (95 %)", "pass^k (95 %)", "tasks that flip"]
-        yield "Tasks that were run several times", _table(head, trials)
+        yield "Tasks that were run several times", Table.of(head, trials)
 
 
 def _tasks_text(audit: Audit) -> list[str]:
@@ -242,14 +234,14 @@ def _documents(audit: Audit) -> Iterator[tuple[str, Table]]:
         for line in _evidence(task)
     ]
     if rows:
-        yield "Undecided tasks", _table(["model", "task", "why", "evidence"], rows, left=True)
+        yield "Undecided tasks", Table.of(["model", "task", "why", "evidence"], rows, left=True)
     partings = [
         [parting.task, parting.why, *(f"{side.trajectory}: {', '.join(side.did)}" for side in parting.sides)]
         for parting in audit.partings
     ]
     if partings:
         head = ["task", "differs", "the run that was won", "the run that was lost"]
-        yield "Where runs that were won and lost part", _table(head, partings, left=True)
+        yield "Where runs that were won and lost part", Table.of(head, partings, left=True)
 
 
 def _opens(number: int, target: str, text: str | None = None) -> str:
@@ -297,7 +289,7 @@ def _runs_table(audit: Audit, runs: Sequence[AuditedRun]) -> Table:
         ]
         for run in runs
     ]
-    return _table(["task", "reported", "undecided", "what the environment failed"], rows, left=True)
+    return Table.of(["task", "reported", "undecided", "what the environment failed"], rows, left=True)
 
 
 def _limits(audit: Audit) -> list[str]:
@@ -314,25 +306,17 @@ def _markdown(audit: Audit) -> str:
 
 
 def _html(audit: Audit) -> str:
-    from replay.charts import svg
     from replay.charts.metrics import supported_of
-    from replay.reports.page import page, part
+    from replay.reports.page import tables_page
 
-    chart = supported_of(audit.models)
-    return page(
-        "tables.html",
-        style=part("tables.css") + svg.STYLE,
-        title="How much of each score is the model's",
+    return tables_page(
+        "How much of each score is the model's",
+        [("", supported_of(audit.models))],
+        _documents(audit),
         lead=[*_headline(audit), " ".join(METHOD)],
-        charts=[(chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True))],
-        tables=[(title, table.html()) for title, table in _documents(audit)],
         behind=[(anchor, title, table.html()) for anchor, title, table in _behind(audit) if table.rows],
         notes=_limits(audit),
     )
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]], *, left: bool = False) -> Table:
-    return Table([Column(name, right=number > 0 and not left) for number, name in enumerate(head)], rows)
 
 
 def _chances(figures: Mapping[int, Figure]) -> str:
@@ -344,12 +328,9 @@ def _chances(figures: Mapping[int, Figure]) -> str:
     return "; ".join([*shown, f"k = {most}: {last.value:.2f}{interval}"])
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
-
-
-def _interval(ends: tuple[float, float] | None) -> str:
-    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
+def _per_cent(*ends: float | None) -> str:
+    """`41.2 %`, or `38.0 to 44.1 %`; `-` where it is not known."""
+    return "-" if None in ends else f"{' to '.join(f'{100 * end:.1f}' for end in ends if end is not None)} %"
 
 
 def _paired(pair: AuditedPair) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from textwrap import wrap
 from typing import Final
@@ -16,11 +17,10 @@ from replay.records import UNFOUNDED
 from replay.records.chart import Chart
 from replay.records.comparison import Association, Figure, Measure, ModelComparison, ModelDifference
 from replay.records.rating import RECORDED_SCORES, SUMMED_UP
-from replay.reports import document_text
+from replay.reports import render_document
 from replay.reports.basis import certainty_line, fault_line, spending_line, unread_calls, unread_label, unread_lines
 from replay.reports.markdown_syntax import prose
-from replay.reports.tables import Column, Table
-from replay.safety.redaction import Redactor
+from replay.reports.tables import Table
 from replay.safety.text import csv_line, one_line
 
 CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n", "low", "high", "runs", "deviation")
@@ -28,6 +28,7 @@ CSV_COLUMNS: Final = ("model", "by", "stratum", "tasks", "measure", "value", "n"
 MODELS: Final = "Models"
 """The title of the first table."""
 _RECORDED: Final = "Scores that the files record, mean and deviation over tasks"
+_SUCCESS: Final = "Failed calls in tasks that passed and that were lost"
 _JUDGED: Final = RECORDED_SCORES.keys() - set(SUMMED_UP)
 """The scores that stand in the table of these alone."""
 _MAX_NAME: Final = 40
@@ -44,11 +45,11 @@ def render(comparison: ModelComparison, form: str, width: int = 160) -> str:
         form: the format.
         width: of the text: columns of the terminal.
     """
-    if form == "json":
-        return document_text(comparison)
-    if form == "text":
-        return Redactor().text(comparison_text(comparison, width))
-    return Redactor().text({"csv": _csv, "markdown": _markdown, "html": _html}[form](comparison))
+    return render_document(
+        comparison,
+        form,
+        {"text": partial(comparison_text, width=width), "csv": _csv, "markdown": _markdown, "html": _html},
+    )
 
 
 def comparison_text(comparison: ModelComparison, width: int) -> str:
@@ -128,7 +129,7 @@ def _model_table(comparison: ModelComparison, *, with_runs: bool = True) -> Tabl
         calls = unread_calls(comparison.unread.files)
         cells = [*(["-"] if with_runs else []), calls, *["-"] * len(measures)]
         rows.append([unread_label(comparison.unread.files), "?", *cells])
-    return _table(["model", *head], rows)
+    return Table.of(["model", *head], rows)
 
 
 def _recorded_table(comparison: ModelComparison) -> Table | None:
@@ -141,7 +142,7 @@ def _recorded_table(comparison: ModelComparison) -> Table | None:
     if any(model.correlation is not None for model in comparison.models):
         known = (model.correlation for model in comparison.models)
         rows.append(["MCPEval correlation of the two", *("-" if value is None else f"{value:.3f}" for value in known)])
-    return _table(["score", *(model.model for model in comparison.models)], rows) if rows else None
+    return Table.of(["score", *(model.model for model in comparison.models)], rows) if rows else None
 
 
 def _with_deviation(figure: Figure | None) -> str:
@@ -159,12 +160,7 @@ def _strata_table(comparison: ModelComparison, metric: Measure) -> Table | None:
         [stratum, *(interval_text(metric, figures.get((name, stratum))) for name in names)]
         for stratum in comparison.strata.names
     ]
-    return _table([comparison.strata.by, *names], rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
-    """The first column to the left, the others to the right."""
-    return Table([Column(name, right=number > 0) for number, name in enumerate(head)], rows)
+    return Table.of([comparison.strata.by, *names], rows)
 
 
 def _models_text(comparison: ModelComparison, width: int) -> list[str]:
@@ -211,7 +207,7 @@ def _spread_text(comparison: ModelComparison, metric: Measure | None) -> list[st
         for model in comparison.models
         if model.runs > 1 and metric.id in model.figures
     ]
-    table = _table(["model", "mean", "deviation", "runs"], rows)
+    table = Table.of(["model", "mean", "deviation", "runs"], rows)
     return [f"{metric.label} from run to run", *table.text(longest_name=_MAX_NAME)] if rows else []
 
 
@@ -232,7 +228,7 @@ def _taxonomy_table(comparison: ModelComparison) -> Table | None:
         [f"{error.category}: {error.name}", *(error.task_runs.get(name, "-") for name in names)]
         for error in comparison.taxonomy.classes
     ]
-    return _table([comparison.taxonomy.name, *names], rows)
+    return Table.of([comparison.taxonomy.name, *names], rows)
 
 
 def _taxonomy_title(comparison: ModelComparison) -> str:
@@ -274,18 +270,8 @@ def _differences_text(comparison: ModelComparison, metric: Measure | None) -> li
 def _success_text(comparison: ModelComparison) -> list[str]:
     if not comparison.failed_in_tasks:
         return []
-    rows = [
-        [
-            row.model,
-            row.passed_tasks,
-            _of(row.failed_calls_in_passed, row.calls_in_passed),
-            row.lost_tasks,
-            _of(row.failed_calls_in_lost, row.calls_in_lost),
-        ]
-        for row in comparison.failed_in_tasks
-    ]
-    table = _table(["model", "passed", "failed calls", "lost", "failed calls"], rows)
-    lines = ["Failed calls in tasks that passed and that were lost", *table.text(longest_name=_MAX_NAME)]
+    table = Table.of(["model", "passed", "failed calls", "lost", "failed calls"], _success_rows(comparison, _share_of))
+    lines = [_SUCCESS, *table.text(longest_name=_MAX_NAME)]
     sure = [association for association in comparison.associations if association.beyond_chance]
     lines += [f"  {association_text(association)}" for association in sure[:_MAX_LISTED]]
     if comparison.associations and not sure:
@@ -294,7 +280,20 @@ def _success_text(comparison: ModelComparison) -> list[str]:
     return lines
 
 
-def _of(part: int, whole: int) -> str:
+def _success_rows(comparison: ModelComparison, of: Callable[[int, int], str]) -> list[list[object]]:
+    return [
+        [
+            row.model,
+            row.passed_tasks,
+            of(row.failed_calls_in_passed, row.calls_in_passed),
+            row.lost_tasks,
+            of(row.failed_calls_in_lost, row.calls_in_lost),
+        ]
+        for row in comparison.failed_in_tasks
+    ]
+
+
+def _share_of(part: int, whole: int) -> str:
     return f"{part} of {whole} ({100 * part / whole:.0f}%)" if whole else "-"
 
 
@@ -304,7 +303,7 @@ def _recovery_text(comparison: ModelComparison) -> list[str]:
         for row in comparison.recoveries
         if row.subject == "tool"
     ]
-    table = _table(["tool", "failed", "recovered", "open"], rows[:_MAX_LISTED])
+    table = Table.of(["tool", "failed", "recovered", "open"], rows[:_MAX_LISTED])
     return ["Failed calls recovered or open, by tool", *table.text(longest_name=_MAX_NAME)] if rows else []
 
 
@@ -343,44 +342,34 @@ def _tables(comparison: ModelComparison) -> Iterator[tuple[str, Table]]:
     metric = _metric(comparison)
     if metric is not None:
         rows = [[model.model, interval_text(metric, model.figures.get(metric.id))] for model in comparison.models]
-        yield f"{metric.label}, with 95 % intervals", _table(["model", metric.label], rows)
+        yield f"{metric.label}, with 95 % intervals", Table.of(["model", metric.label], rows)
         strata = _strata_table(comparison, metric)
         if strata is not None:
             yield f"{metric.label} by {strata.columns[0].head}, with 95 % intervals", strata
         if comparison.differences:
             sure = [[difference_text(pair, metric)] for pair in comparison.differences if pair.beyond_chance]
             title = f"Differences in {metric.label} beyond chance: {len(sure)} of {len(comparison.differences)} pairs"
-            yield title, _table(["paired over common tasks, Holm's correction"], sure)
+            yield title, Table.of(["paired over common tasks, Holm's correction"], sure)
     if comparison.failed_in_tasks:
-        lost = [
-            [
-                row.model,
-                row.passed_tasks,
-                f"{row.failed_calls_in_passed} of {row.calls_in_passed}",
-                row.lost_tasks,
-                f"{row.failed_calls_in_lost} of {row.calls_in_lost}",
-            ]
-            for row in comparison.failed_in_tasks
-        ]
         head = ["model", "tasks passed", "failed calls in them", "tasks lost", "failed calls in them"]
-        yield "Failed calls in tasks that passed and that were lost", _table(head, lost)
+        yield _SUCCESS, Table.of(head, _success_rows(comparison, "{} of {}".format))
     odds = [[association_text(association)] for association in comparison.associations if association.beyond_chance]
     if odds:
         head = ["odds ratios with 95 % intervals, Holm's correction"]
-        yield "What goes with lost tasks beyond chance", _table(head, odds)
+        yield "What goes with lost tasks beyond chance", Table.of(head, odds)
     if comparison.recoveries:
         fates = [
             [row.subject, row.name or "(no name)", row.failed, row.recovered, row.open] for row in comparison.recoveries
         ]
-        yield "Failed calls recovered or open", _table(["by", "name", "failed", "recovered", "open"], fates)
+        yield "Failed calls recovered or open", Table.of(["by", "name", "failed", "recovered", "open"], fates)
     if (taxonomy := _taxonomy_table(comparison)) is not None:
         yield _taxonomy_title(comparison), taxonomy
-        yield "What is not told without a judge", _table(["class"], [[line] for line in _left_to_judges(comparison)])
+        yield "What is not told without a judge", Table.of(["class"], [[line] for line in _left_to_judges(comparison)])
     findings = _finding_chart(comparison, _MAX_KINDS)
     if findings.columns:
         counts = zip(*(findings.counts or ()), strict=True)
         kinds = [[kind, *cells] for kind, cells in zip(findings.columns, counts, strict=True)]
-        yield "Trajectories that show each kind of finding", _table(["finding", *findings.rows], kinds)
+        yield "Trajectories that show each kind of finding", Table.of(["finding", *findings.rows], kinds)
 
 
 def _finding_chart(comparison: ModelComparison, most: int) -> Chart:
@@ -398,8 +387,7 @@ def _markdown(comparison: ModelComparison) -> str:
 
 
 def _html(comparison: ModelComparison) -> str:
-    from replay.charts import svg
-    from replay.reports.page import page, part
+    from replay.reports.page import tables_page
 
     findings = _finding_chart(comparison, _MAX_DRAWN_KINDS)
     charts = [
@@ -407,17 +395,11 @@ def _html(comparison: ModelComparison) -> str:
         ("How the calls were judged", outcomes_of(comparison.models)),
         ("", findings if findings.columns else None),
     ]
-    return page(
-        "tables.html",
-        style=part("tables.css") + svg.STYLE,
-        title="Models compared",
+    return tables_page(
+        "Models compared",
+        [(heading, chart) for heading, chart in charts if chart is not None],
+        _tables(comparison),
         lead=(),
-        charts=[
-            (title or chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True))
-            for title, chart in charts
-            if chart is not None
-        ],
-        tables=[(title, table.html()) for title, table in _tables(comparison)],
         basis=(MODELS, list(foundation_lines(comparison))),
         notes=comparison.notes,
     )

@@ -108,8 +108,9 @@ def _metrics(comparison: RunDiff) -> Iterator[str]:
 def failure_lines(failures: Sequence[RecurringFailure]) -> Iterator[str]:
     """Two lines a failure: its fingerprint, when it was seen, how often and where; then what is wrong."""
     for failure in failures[:_MAX_LISTED]:
+        calls = " -> ".join(map(str, failure.counts)) if len(failure.counts) > 1 else counted(failure.counts[0], "call")
         yield (
-            f"  {failure.fingerprint}  {_when(failure):<6} {_counts(failure)}  "
+            f"  {failure.fingerprint}  {_when(failure):<6} {calls}  "
             f"{one_line(failure.tool or '(no name)', 60)}  {failure.outcome.label}  "
             f"{counted(len(failure.models), 'model')}, as in {one_line(failure.address, 120)}"
         )
@@ -163,10 +164,3 @@ def _when(failure: RecurringFailure) -> str:
     if len(failure.counts) == 1:
         return "open"
     return "new" if failure.is_new else "still"
-
-
-def _counts(failure: RecurringFailure) -> str:
-    """`3 calls`, or `2 -> 0 -> 3` over several runs."""
-    if len(failure.counts) == 1:
-        return counted(failure.counts[0], "call")
-    return " -> ".join(map(str, failure.counts))

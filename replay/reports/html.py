@@ -73,6 +73,11 @@ def render(run: Run, selection: Selection) -> str:
     )
 
 
+def render_chart(run: Run, selection: Selection) -> str:
+    """The chart of the outcomes alone, as a drawing that needs no style sheet: a bar a model."""
+    return f"{svg.stacked_bars(outcomes_of(scope_of(run, selection).models), alone=True)}\n"
+
+
 def _drawn(chart: Chart) -> tuple[Markup, Markup]:
     """The chart as a wide page and a narrow one show it, which name models."""
     wide, narrow = svg.drawn(chart), svg.drawn(chart, narrow=True)
@@ -137,8 +142,8 @@ def _cleaned(value: Any) -> Any:
 def _title(scope: ReportScope) -> str:
     if scope.whole:
         return "Tool calls, judged"
-    if scope.filter is not None:
-        return f"Calls that match {scope.filter}"
+    if scope.matching is not None:
+        return f"Calls that match {scope.selection.filter}"
     names = list(dict.fromkeys(place.trajectory for place in scope.places))
     if scope.call is not None:
         return f"{names[0]}:{scope.call}"

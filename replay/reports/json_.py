@@ -26,9 +26,8 @@ from replay.records.finding import HISTORY_FORMAT, HISTORY_VERSION, Finding, His
 from replay.records.server import Server
 from replay.records.summary import UnreadFile
 from replay.records.tool_usage import ToolReport
-from replay.reports import Selection
+from replay.reports import Selection, Spool
 from replay.reports.scope import ReportScope, scope_of
-from replay.reports.spool import Spool
 from replay.runfile import Run, call_rows, summarize, trajectory_rows
 from replay.safety.redaction import Redactor
 from replay.safety.text import printable_json

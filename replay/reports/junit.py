@@ -11,10 +11,9 @@ from replay.diagnosis import Diagnosis
 from replay.records import FAILURES, Outcome
 from replay.records.files import CallRow
 from replay.records.finding import KnownFailure
-from replay.reports import Selection
+from replay.reports import Selection, Spool
 from replay.reports.call_text import answer_text, call_text, outcome_label
 from replay.reports.scope import ReportScope, basis_lines, scope_of
-from replay.reports.spool import Spool
 from replay.runfile import Run
 from replay.safety.redaction import Redactor
 from replay.safety.text import cut, one_line, printable

@@ -44,7 +44,8 @@ def render(run: Run, selection: Selection) -> str:
 
 def _run(scope: ReportScope) -> Iterator[str]:
     """The table of the models, what was found, what went wrong most, root causes, servers."""
-    yield "# Tool calls, judged" if scope.filter is None else f"# The calls that match {code(scope.filter, 200)}"
+    wanted = scope.selection.filter
+    yield f"# The calls that match {code(wanted, 200)}" if wanted else "# Tool calls, judged"
     outcomes = scope.outcomes
     calls, unjudged = sum(outcomes.values()), outcomes[Outcome.INCONCLUSIVE]
     failed = calls - unjudged - outcomes[Outcome.SUCCESS]
@@ -102,13 +103,13 @@ def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
     listed: list[list[str]] = []
     for diagnosis in scope.diagnoses():
         scope.count(diagnosis, tally)
-        rows = scope.rows(diagnosis) if scope.known or scope.filter is not None else []
-        for row in rows if scope.known else ():
+        rows = scope.rows(diagnosis) if scope.selection.known or scope.selection.filter else []
+        for row in rows if scope.selection.known else ():
             mark, noted = scope.mark(diagnosis, row)
             if mark is not None and noted is not None:
                 known.setdefault(mark, (noted, row, scope.call_id(diagnosis.context, row.call)))
                 counts[mark] += 1
-        if scope.filter is not None:
+        if scope.selection.filter:
             found += len(rows)
             listed += [
                 [scope.call_id(diagnosis.context, row.call), row.tool or "?", outcome_label(row), row.message]
@@ -119,7 +120,7 @@ def _from_calls(scope: ReportScope) -> tuple[str, list[str], list[str]]:
     return (
         finding_lines(scope.findings(tally)),
         list(_known(known, counts)),
-        [matching] if scope.filter is not None else [],
+        [matching] if scope.selection.filter else [],
     )
 
 

@@ -71,7 +71,7 @@ def _fingerprint(
     """By what the failure is known again, and what is known of it."""
     mark = fingerprint(context, row, findings)
     if mark is not None:
-        noted = scope.known.get(mark)
+        noted = scope.selection.known.get(mark)
         yield f"Fingerprint of the failure: {code(mark)}{f'; known: {prose(noted.words, 400)}' if noted else ''}."
 
 

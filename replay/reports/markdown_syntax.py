@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 from replay.safety.text import cut, one_line, printable, without_colours
@@ -46,26 +45,14 @@ def block(text: str, language: str = "", limit: int = 4000) -> str:
     return f"{fence}{language}\n{shown}\n{fence}{note}"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], right: frozenset[int] = frozenset()) -> str:
-    """A table of GitHub's kind; its cells are Markdown already.
-
-    Args:
-        header: one cell a column.
-        rows: as many cells each.
-        right: columns of numbers.
-    """
-    rule = ["---:" if column in right else "---" for column in range(len(header))]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in (header, rule, *rows))
+def cell(markdown: str) -> str:
+    """Markdown that stands in a cell of a table: pipes part cells even inside code."""
+    return re.sub(r"(?<!\\)\|", r"\\|", markdown).replace("\n", " ")
 
 
 def details(summary: str, body: str) -> str:
     """A part that is folded away; the summary is Markdown already."""
     return f"<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>"
-
-
-def _cell(markdown: str) -> str:
-    """Pipes part cells even inside code."""
-    return re.sub(r"(?<!\\)\|", r"\\|", markdown).replace("\n", " ")
 
 
 def _linked(text: str) -> str:

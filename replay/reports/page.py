@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
@@ -11,6 +12,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from replay import __version__
+from replay.charts import svg
+from replay.records.chart import Chart
+from replay.reports.tables import Table
 from replay.safety.text import printable
 
 
@@ -30,6 +34,27 @@ def page(template: str, *, style: str, script: str = "", **values: Any) -> str:
         style=Markup(style),  # noqa: S704 - ours
         script=Markup(script),  # noqa: S704 - ours
         version=__version__,
+        **values,
+    )
+
+
+def tables_page(
+    title: str, charts: Iterable[tuple[str, Chart]], tables: Iterable[tuple[str, Table]], **values: Any
+) -> str:
+    """A page of charts, and tables below them.
+
+    Args:
+        title: of the page.
+        charts: each under its heading, which is by default its own title.
+        tables: each under its heading.
+        values: what else `tables.html` names.
+    """
+    return page(
+        "tables.html",
+        style=part("tables.css") + svg.STYLE,
+        title=title,
+        charts=[(heading or chart.title, svg.drawn(chart), svg.drawn(chart, narrow=True)) for heading, chart in charts],
+        tables=[(heading, table.html()) for heading, table in tables],
         **values,
     )
 

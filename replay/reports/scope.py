@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Final
 
 from replay.alignment.tasks import Reference, read_reference
@@ -43,18 +43,24 @@ class ReportScope:
     """The trajectories that a report is about, and the one call where it is about one."""
 
     run: Run
+    selection: Selection
     places: list[TrajectoryPlace]
     call: str | None = None
-    whole: bool = True
-    """Nothing was named: the report is about the whole run."""
-    reference: Path | None = None
+    """Its position, where the report is about one call."""
     matching: Mapping[int, frozenset[str]] | None = None
     """The positions of the calls that a filter matches, by the rows of their trajectories; None without a filter."""
-    filter: str | None = None
     left_out: bool = False
     """Whether more trajectories belong to it than it holds."""
-    known: Mapping[str, KnownFailure] = field(default_factory=dict)
-    """What is known of failures, by their fingerprints."""
+
+    @property
+    def whole(self) -> bool:
+        """Nothing was named: the report is about the whole run."""
+        return not self.is_of_one and not self.selection.filter and self.selection.model is None
+
+    @property
+    def is_of_one(self) -> bool:
+        """Whether a trajectory or a call was named, which the reference's own faults do not belong to."""
+        return self.selection.call is not None or self.selection.trajectory is not None
 
     def diagnoses(self) -> Iterator[Diagnosis]:
         """The trajectories with their findings, one at a time."""
@@ -85,7 +91,7 @@ class ReportScope:
     def mark(self, diagnosis: Diagnosis, row: CallRow) -> tuple[str | None, KnownFailure | None]:
         """The fingerprint of a failed call, and what is known of the failure; None twice for another call."""
         found = fingerprint(diagnosis.context, row, diagnosis.calls.get(row.call, ()))
-        return found, self.known.get(found) if found is not None else None
+        return found, self.selection.known.get(found) if found is not None else None
 
     def findings(self, tally: RunTally) -> tuple[Finding, ...]:
         """What the calls that were counted show together, and what is wrong with the reference."""
@@ -103,11 +109,10 @@ class ReportScope:
     @cached_property
     def read_reference(self) -> Reference | None:
         """The reference, where the report was given one."""
-        if self.reference is None:
+        if self.selection.reference is None or self.is_of_one:
             return None
-        servers = self.run.servers()
-        known = {name: server for name, server in servers.items() if server.error is None}
-        return read_reference(open_file(self.reference), known)
+        known = {name: server for name, server in self.run.servers().items() if server.error is None}
+        return read_reference(open_file(self.selection.reference), known)
 
     @cached_property
     def aligned_models(self) -> dict[int, AlignedModel]:
@@ -120,11 +125,6 @@ class ReportScope:
         return summarize(self.run, most_models=MAX_MODELS)
 
     @cached_property
-    def spending(self) -> str:
-        """What failures cost; told of a whole run alone."""
-        return spending_line(spending_of(self.run)) if self.whole else ""
-
-    @cached_property
     def models(self) -> tuple[ModelSummary, ...]:
         """The counts of the models that the report is about; of a whole run those of the first ones."""
         if self.whole:
@@ -133,7 +133,7 @@ class ReportScope:
         for place in self.places:
             models.setdefault(place.model, []).append(place)
         if self.matching is not None:
-            return tuple(self._counted(model, places, self.matching) for model, places in models.items())
+            return tuple(self._counted(model, places) for model, places in models.items())
         return tuple(model for model in summarize(self.run).models if model.model in models)
 
     @property
@@ -165,23 +165,16 @@ class ReportScope:
         """How many of the verdicts that the report is about are how certain."""
         if self.whole:
             return self.summary.certainties
-        rows = (row for place in self.places for row in call_rows(self.run, trajectory=place.row))
-        return Counter(
-            row.certainty
-            for row in rows
-            if self.matching is None or row.call in self.matching[self._row_of[row.file, row.trajectory]]
-        )
+        return Counter(row.certainty for row in self._rows_of(self.places))
 
-    def _counted(
-        self, model: str, places: Sequence[TrajectoryPlace], matching: Mapping[int, frozenset[str]]
-    ) -> ModelSummary:
-        """The counts of a model's calls that a filter matches."""
-        rows = [
-            row
-            for place in places
-            for row in call_rows(self.run, trajectory=place.row)
-            if row.call in matching[place.row]
-        ]
+    def _rows_of(self, places: Sequence[TrajectoryPlace]) -> Iterator[CallRow]:
+        """The verdicts of trajectories; where there is a filter, of the calls that it matches."""
+        for place in places:
+            rows = call_rows(self.run, trajectory=place.row)
+            yield from (row for row in rows if self.matching is None or row.call in self.matching[place.row])
+
+    def _counted(self, model: str, places: Sequence[TrajectoryPlace]) -> ModelSummary:
+        rows = list(self._rows_of(places))
         outcomes = Counter(row.outcome for row in rows)
         reasons = Counter(row.reason for row in rows if row.reason and row.outcome is Outcome.INCONCLUSIVE)
         return ModelSummary(
@@ -197,8 +190,9 @@ class ReportScope:
 
 def basis_lines(scope: ReportScope) -> list[str]:
     """What stands beside outcomes: what was not read, what rests on nothing, whose fault failures are, their cost."""
-    repeated = repeated_line(scope.summary.repeated) if scope.whole else ""
-    lines = repeated, certainty_line(scope.certainties), fault_line(scope.faults), scope.spending
+    lines = [certainty_line(scope.certainties), fault_line(scope.faults)]
+    if scope.whole:
+        lines = [repeated_line(scope.summary.repeated), *lines, spending_line(spending_of(scope.run))]
     return [*unread_lines(scope.unread), *filter(None, lines)]
 
 
@@ -208,28 +202,21 @@ def scope_of(run: Run, selection: Selection) -> ReportScope:
     Raises:
         UsageError: an id that is not there, a filter that matches nothing, or a run without verdicts.
     """
-    places, known = trajectory_places(run), selection.known
+    places = trajectory_places(run)
     run.check_has_verdicts()
     if selection.call is not None:
         place, position = find_call(run, selection.call)
-        return ReportScope(run, [place], position, whole=False, known=known)
+        return ReportScope(run, selection, [place], position)
     if selection.trajectory is not None:
-        return ReportScope(run, [find_trajectory(run, selection.trajectory)], whole=False, known=known)
+        return ReportScope(run, selection, [find_trajectory(run, selection.trajectory)])
     if selection.filter:
-        return _filtered(run, places, selection)
+        matching = matching_positions(run.connection, parse(selection.filter, read_vocabulary(run.connection)))
+        if not matching:
+            raise UsageError(f"no call of this run matches the filter {one_line(selection.filter, 120)}")
+        return ReportScope(run, selection, [place for place in places if place.row in matching], matching=matching)
     if selection.model is not None:
-        of_model = _of_model(places, selection.model)
-        return ReportScope(run, of_model, whole=False, reference=selection.reference, known=known)
-    return ReportScope(run, places, reference=selection.reference, known=known)
-
-
-def _filtered(run: Run, places: list[TrajectoryPlace], selection: Selection) -> ReportScope:
-    text = selection.filter or ""
-    matching = matching_positions(run.connection, parse(text, read_vocabulary(run.connection)))
-    if not matching:
-        raise UsageError(f"no call of this run matches the filter {one_line(text, 120)}")
-    scope = ReportScope(run, [place for place in places if place.row in matching], whole=False, known=selection.known)
-    return replace(scope, reference=selection.reference, matching=matching, filter=text)
+        return ReportScope(run, selection, _of_model(places, selection.model))
+    return ReportScope(run, selection, places)
 
 
 def _of_model(places: list[TrajectoryPlace], wanted: str) -> list[TrajectoryPlace]:

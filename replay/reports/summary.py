@@ -1,18 +1,22 @@
-"""The tables that `classify` prints: one row a model, then what went wrong most."""
+"""The tables that `classify` and `sessions` print: a row a model or a server, then what went wrong most."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from textwrap import shorten, wrap
-from typing import Final, NamedTuple
+from typing import Final
 
 from rich.cells import cell_len
 
 from replay.diagnosis.phrasing import without_preamble
-from replay.records import Outcome, Reason, qualified_name
-from replay.records.summary import Disagreements, FailureGroup, RootCause, RunSummary, Unread, well_formed
+from replay.records import Outcome, qualified_name
+from replay.records.summary import Disagreements, FailureGroup, ModelSummary, RootCause, RunSummary, Unread
+from replay.records.tool_name import read_name
 from replay.reports.basis import certainty_line, fault_line, repeated_line, unread_calls, unread_label, unread_lines
 from replay.reports.tables import column_widths, laid_out
+from replay.runfile import Run
+from replay.runfile.summary import breakdown, failed
 from replay.safety.text import one_line
 
 FEW_JUDGED: Final = 0.3
@@ -27,6 +31,10 @@ _MESSAGE_WIDTH: Final = 88
 _MAX_TOOL = 32
 _MIN_MESSAGE: Final = 44
 """Columns under which a message stands on a line of its own."""
+NO_SERVER: Final = "(no server named)"
+"""Tools of the agent itself, and those whose server cannot be told from their names."""
+MOST_SERVERS: Final = 15
+WORST: Final = 3
 
 
 def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str] = str) -> str:
@@ -37,41 +45,19 @@ def summary_text(summary: RunSummary, width: int = 160, dim: Callable[[str], str
         width: columns that there are; only a call's id or a name may be longer.
         dim: makes a text less bright, where that can be shown.
     """
-    parts = ["\n".join(_model_lines(summary, width, dim))]
-    if summary.disagreements is not None and summary.disagreements.calls:
-        parts.append("\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)))
-    if basis := [
-        *filter(
-            None, [repeated_line(summary.repeated), certainty_line(summary.certainties), fault_line(summary.faults)]
-        )
-    ]:
-        parts.append("\n".join(_wrapped(basis, width)))
-    if summary.failures:
-        parts.append(groups_text("What went wrong most", summary.failures, width))
-    if summary.root_causes:
-        lines = (f"  {_root_cause_line(cause)}" for cause in summary.root_causes)
-        parts.append("\n".join(["Root causes", *_wrapped(lines, width)]))
-    if summary.trials > 1:
-        title = f"Flaky over {summary.trials} trials"
-        parts.append(groups_text(title, summary.flaky, width) if summary.flaky else f"{title}: none")
-    if summary.inconclusive:
-        parts.append(groups_text("Inconclusive: these count in no category", summary.inconclusive, width))
-    return "\n\n".join(parts)
-
-
-class _Row(NamedTuple):
-    name: str
-    calls: int
-    outcomes: dict[Outcome, int]
-    reasons: dict[Reason, int]
-
-    @property
-    def judged(self) -> int:
-        return self.calls - self.outcomes[Outcome.INCONCLUSIVE]
-
-    @property
-    def few(self) -> bool:
-        return self.judged < FEW_JUDGED * self.calls
+    basis = [repeated_line(summary.repeated), certainty_line(summary.certainties), fault_line(summary.faults)]
+    causes = list(_wrapped((f"  {_root_cause_line(cause)}" for cause in summary.root_causes), width))
+    flaky = f"Flaky over {summary.trials} trials"
+    parts = [
+        "\n".join(_model_lines(summary, width, dim)),
+        "\n".join(_wrapped(_disagreement_lines(summary.disagreements), width)),
+        "\n".join(_wrapped(basis, width)),
+        groups_text("What went wrong most", summary.failures, width),
+        "\n".join(["Root causes", *causes] if causes else []),
+        (groups_text(flaky, summary.flaky, width) or f"{flaky}: none") if summary.trials > 1 else "",
+        groups_text("Inconclusive: these count in no category", summary.inconclusive, width),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> Iterator[str]:
@@ -83,25 +69,37 @@ def _model_lines(summary: RunSummary, width: int, dim: Callable[[str], str]) -> 
         dim: makes a text less bright.
     """
     listed = summary.models[:MAX_LISTED]
-    rows = [_Row(one_line(model.model), model.calls, model.outcomes, model.reasons) for model in listed]
+    rows = list(listed)
     if len(rows) > 1:
-        rows.append(_Row("all", sum(summary.outcomes.values()), summary.outcomes, summary.reasons))
+        rows.append(
+            ModelSummary(
+                model="all",
+                files=(),
+                trajectories=sum(model.trajectories for model in summary.models),
+                calls=sum(summary.outcomes.values()),
+                outcomes=summary.outcomes,
+                reasons=summary.reasons,
+            )
+        )
     for number, line in enumerate(_fitting(rows, summary.unread, width)):
-        yield dim(line) if 2 <= number < len(rows) + 2 and rows[number - 2].few else line
+        yield dim(line) if 2 <= number < len(rows) + 2 and _is_few(rows[number - 2]) else line
     yield from _wrapped(unread_lines(summary.unread), width)
     if summary.model_count > len(listed):
         yield f"(the first {len(listed)} of {summary.model_count:,} models; replay compare has all)"
-    few = [row for row in rows if row.few and (row.name != "all" or len(rows) == 1)]
-    for row in few[:_MAX_EXPLAINED]:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(row.reasons.items())[:3])
-        yield from _wrapped(
-            [f"{_cut(row.name, _MAX_NAME)}: few calls were judged, so its shares say little ({reasons})"], width
-        )
+    few = list(filter(_is_few, listed))
+    for model in few[:_MAX_EXPLAINED]:
+        name = _cut(one_line(model.model), _MAX_NAME)
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in list(model.reasons.items())[:3])
+        yield from _wrapped([f"{name}: few calls were judged, so its shares say little ({reasons})"], width)
     if len(few) > _MAX_EXPLAINED:
         yield f"few calls were judged of {len(few) - _MAX_EXPLAINED} more models as well"
 
 
-def _fitting(rows: Sequence[_Row], unread: Unread | None, width: int) -> list[str]:
+def _is_few(model: ModelSummary) -> bool:
+    return model.conclusive < FEW_JUDGED * model.calls
+
+
+def _fitting(rows: Sequence[ModelSummary], unread: Unread | None, width: int) -> list[str]:
     """The richest layout that fits; of the poorest, the name is cut."""
     layouts: tuple[tuple[Callable[[int, int], str], bool], ...] = ((_tenths, True), (_whole, False), (_count, False))
     for cell, inconclusive in layouts:
@@ -117,19 +115,21 @@ def _fitting(rows: Sequence[_Row], unread: Unread | None, width: int) -> list[st
     return []
 
 
-def _model_cells(rows: Sequence[_Row], cell: Callable[[int, int], str], *, inconclusive: bool) -> list[list[str]]:
+def _model_cells(
+    rows: Sequence[ModelSummary], cell: Callable[[int, int], str], *, inconclusive: bool
+) -> list[list[str]]:
     outcomes = list(Outcome) if inconclusive else list(_JUDGED)
     heads = [_head(outcome, short=not inconclusive) for outcome in outcomes]
     if inconclusive:
         heads.insert(-1, ("well", "formed"))
     lines = [["", "", *(head[0] for head in heads)], ["model", "judged", *(head[1] for head in heads)]]
     for row in rows:
-        share = f" ({100 * row.judged / row.calls:.0f} %)" if row.calls else ""
-        cells = [cell(row.outcomes[outcome], row.judged) for outcome in _JUDGED]
+        share = f" ({100 * row.conclusive / row.calls:.0f} %)" if row.calls else ""
+        cells = [cell(row.outcomes[outcome], row.conclusive) for outcome in _JUDGED]
         if inconclusive:
-            cells.append(cell(well_formed(row.outcomes), row.judged))
+            cells.append(cell(row.well_formed, row.conclusive))
             cells.append(f"{row.outcomes[Outcome.INCONCLUSIVE]:,}")
-        lines.append([row.name, f"{row.judged:,} of {row.calls:,}{share}", *cells])
+        lines.append([one_line(row.model), f"{row.conclusive:,} of {row.calls:,}{share}", *cells])
     return lines
 
 
@@ -164,7 +164,12 @@ def _cut(text: str, width: int) -> str:
 
 
 def groups_text(title: str, groups: Sequence[FailureGroup], width: int) -> str:
-    """A title, and a line a group; its message stands beside it, or below it where there is little room."""
+    """A title, and a line a group; its message stands beside it, or below it where there is little room.
+
+    Nothing where there are no groups.
+    """
+    if not groups:
+        return ""
     lines, addresses = _group_lines(groups, _MAX_TOOL), [""] * len(groups)
     if (excess := max(map(cell_len, lines)) - width) > 0:
         lines = _group_lines(groups, max(_MAX_TOOL - excess, _MIN_NAME))
@@ -205,8 +210,10 @@ def _wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
         yield from wrap(line, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False)
 
 
-def _disagreement_lines(found: Disagreements) -> Iterator[str]:
+def _disagreement_lines(found: Disagreements | None) -> Iterator[str]:
     """How many calls were judged otherwise than recorded; and what is missing here, with the setting that mends it."""
+    if found is None or not found.calls:
+        return
     by_recording = f", {found.by_recording:,} of them judged by the recording" if found.by_recording else ""
     yield f"Disagree with their recording: {found.calls:,} of {found.compared:,} re-issued calls{by_recording}"
     if found.absent_paths:
@@ -223,3 +230,45 @@ def _root_cause_line(cause: RootCause) -> str:
         f"{followed}, 1 root cause: {cause.address} {cause.tool} ({cause.outcome})",
         2 * _MESSAGE_WIDTH,
     )
+
+
+def sessions_text(run: Run, summary: RunSummary, width: int = 160) -> str:
+    """Tables for a terminal.
+
+    Args:
+        run: of the sessions.
+        summary: of the run.
+        width: columns that there are.
+    """
+    servers = [*_server_lines(run), repeated_line(summary.repeated), certainty_line(summary.certainties)]
+    parts = [
+        "\n".join(filter(None, servers)),
+        groups_text("What failed most, by tool and cause", summary.failures, width),
+        groups_text("Inconclusive: these count as neither", summary.inconclusive, width),
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def worst_lines(summary: RunSummary) -> Iterator[tuple[FailureGroup, str]]:
+    """The failures that were made most often, each with a sentence."""
+    for group in summary.failures[:WORST]:
+        tool = qualified_name(group.server, group.tool) or "(no name)"
+        yield group, one_line(f"{tool}, {group.calls} times {group.outcome.label}: {group.said}", 200)
+
+
+def _server_lines(run: Run) -> Iterator[str]:
+    counts: dict[str, Counter[Outcome]] = {}
+    for group in breakdown(run.connection, "tool"):
+        server, tool = (*group.names, "", "")[:2]
+        server = server or read_name(tool or "", ()).server or NO_SERVER
+        counts.setdefault(server, Counter()).update(group.outcomes)
+    rows = sorted(counts.items(), key=lambda row: (-failed(row[1]), -row[1].total(), row[0]))
+    lines = [["server", "calls", "failed", "", "inconclusive"]]
+    for server, outcomes in rows[:MOST_SERVERS]:
+        judged = outcomes.total() - outcomes[Outcome.INCONCLUSIVE]
+        share = f"{failed(outcomes) / judged:.1%}" if judged else "-"
+        numbers = [f"{outcomes.total():,}", f"{failed(outcomes):,}", share, f"{outcomes[Outcome.INCONCLUSIVE]:,}"]
+        lines.append([one_line(server, 40), *numbers])
+    yield from laid_out(lines)
+    if len(rows) > MOST_SERVERS:
+        yield f"(and {len(rows) - MOST_SERVERS} more servers; replay report has all)"

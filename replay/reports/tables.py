@@ -60,14 +60,19 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[object]]
 
+    @classmethod
+    def of(cls, head: Sequence[str], rows: Sequence[Sequence[object]], *, left: bool = False) -> Self:
+        """A table of words: the first column to the left, the others to the right, unless all stand to the left."""
+        return cls([Column(name, right=number > 0 and not left) for number, name in enumerate(head)], rows)
+
     def markdown(self) -> str:
         """The table in GitHub's Markdown."""
-        head = [markdown_syntax.prose(column.head) for column in self.columns]
-        rows = [
-            [_markdown_cell(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+        lines = [
+            [markdown_syntax.prose(column.head) for column in self.columns],
+            ["---:" if column.is_right else "---" for column in self.columns],
         ]
-        right = frozenset(number for number, column in enumerate(self.columns) if column.is_right)
-        return markdown_syntax.table(head, rows, right)
+        lines += [[_markdown_cell(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+        return "\n".join(f"| {' | '.join(map(markdown_syntax.cell, line))} |" for line in lines)
 
     def html(self) -> HtmlTable:
         """Head and rows for a template, which escapes them."""

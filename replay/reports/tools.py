@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from textwrap import wrap
 from typing import Final, NamedTuple
 
@@ -12,7 +13,9 @@ from replay.diagnosis.phrasing import counted, listed, place, plain, quoted
 from replay.records import Outcome
 from replay.records.finding import CallRef
 from replay.records.tool_usage import FieldProblem, Sighting, ToolReport, ToolUsage
+from replay.reports import render_document
 from replay.reports.basis import certainty_line
+from replay.reports.json_ import ToolsDocument
 from replay.reports.markdown_syntax import prose
 from replay.reports.tables import Column, Table, laid_out
 from replay.safety.text import one_line, printable
@@ -198,6 +201,21 @@ def _seen(seen: Sighting) -> str:
 def example_id(ref: CallRef) -> str:
     """The id that finds the call again whatever else the run holds."""
     return one_line(ref.full, 160)
+
+
+def render(report: ToolReport, form: str, width: int = 160) -> str:
+    """What was gathered in one of the formats `text`, `json`, `markdown` and `html`, without secrets.
+
+    Args:
+        report: what was gathered.
+        form: the format.
+        width: of the text: columns that there are.
+    """
+    return render_document(
+        ToolsDocument(**dict(report)),
+        form,
+        {"text": partial(tools_text, width=width), "markdown": tools_markdown, "html": tools_html},
+    )
 
 
 def tools_text(report: ToolReport, width: int = 160) -> str:

@@ -37,7 +37,7 @@ def test_every_verb_has_help_with_an_example_and_every_option_says_what_it_does(
 def test_the_list_of_verbs_says_what_the_verb_itself_says(verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
-    assert (command.help or "").splitlines()[0] == VERBS[verb][1]
+    assert (command.help or "").splitlines()[0] == VERBS[verb]
 
 
 def test_help_goes_to_stdout_and_names_every_verb(replay: Replay) -> None:

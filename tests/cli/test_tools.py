@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from replay.analysis.tool_usage import tool_report
-from replay.cli.tools import _render
+from replay.reports.tools import render
 from replay.runfile import Run
 from tests.in_process import Done, replay_here
 from tests.reports.test_hostile_text import HOSTILE, outside_code
@@ -109,10 +109,10 @@ def test_hostile_names_are_shown_literally_in_every_rendering(tmp_path: Path) ->
     with Run.read(make_run(tmp_path / "run.db", [file], tool)) as run:
         report = tool_report(run)
     for form in ("text", "markdown", "html", "json"):
-        shown = _render(report, form, to_file=True)
+        shown = render(report, form)
         assert "\x1b" not in shown
         assert "\u202e" not in shown
-    assert not Elements(_render(report, "html", to_file=True)).tags & {"script", "img", "b", "i", "textarea"}
-    outside = outside_code(_render(report, "markdown", to_file=True))
+    assert not Elements(render(report, "html")).tags & {"script", "img", "b", "i", "textarea"}
+    outside = outside_code(render(report, "markdown"))
     assert "@octocat" not in outside
     assert "<script" not in outside

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.reports import Selection, pieces, render
-from replay.reports.spool import Spool
+from replay.reports import Selection, Spool, pieces, render
 from replay.runfile import Run
 from tests.runs import call, failed, make_run, schema, server, write_trajectory
 

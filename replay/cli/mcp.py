@@ -10,17 +10,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
+import anyio
 import click
 
-from replay.cli.options import FILE
-from replay.errors import UsageError
+from replay.cli.options import FILE, run_option
+from replay.cli.trust import say_what_starts
+from replay.diagnosis import TrajectoryContext, findings_of_call
+from replay.errors import ReplayError, UsageError
+from replay.interpreter import Fleet, Interpreter
+from replay.records import Answer, Call, JsonObject, qualified_name
+from replay.records.tool_name import read_name
+from replay.reports.call_text import answer_text
+from replay.runfile import Run, summarize
+from replay.runfile.trajectory_queries import find_call, trajectory_record
+from replay.safety.redaction import clean
+from replay.safety.text import one_line, printable
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from replay.interpreter import Fleet
-    from replay.records import Answer, Call, JsonObject
-    from replay.runfile import Run
 
 P = ParamSpec("P")
 
@@ -39,14 +47,9 @@ _WITHOUT_RUN: Final = "there is no run to look in yet: call recent_failures firs
 
 
 @click.command("mcp", epilog=EXAMPLES)
-@click.option(
-    "--run",
-    "run_path",
-    type=FILE,
-    help="Answer from this run file.  [default: this machine's sessions, judged when asked]",
-)
+@run_option("Answer from this run file.  [default: this machine's sessions, judged when asked]", None)
 @click.option("--servers", "fleet_path", type=FILE, help="The fleet file whose servers `reissue` may start.")
-def mcp_server(run_path: Path | None, fleet_path: Path | None) -> None:
+def mcp(run_path: Path | None, fleet_path: Path | None) -> None:
     """Serve an agent that asks about its own failures.
 
     An MCP server on stdio with the tools recent_failures, why_failed, how_do_models_misuse, reissue and bug_report.
@@ -54,11 +57,6 @@ def mcp_server(run_path: Path | None, fleet_path: Path | None) -> None:
     calls of tools alone that their server marks as read-only, and needs --servers. A skill file for agents is
     docs/skills/replay/SKILL.md.
     """
-    import anyio
-
-    from replay.cli.trust import say_what_starts
-    from replay.interpreter import Fleet
-
     fleet = Fleet.load(fleet_path) if fleet_path is not None else None
     if fleet is not None:
         say_what_starts(fleet, named=True, names=fleet.servers)
@@ -85,9 +83,6 @@ class FailureTools:
             limit: how many kinds of failures to list.
         """
         from replay.cli.sessions import judge_sessions
-        from replay.records import qualified_name
-        from replay.runfile import summarize
-        from replay.safety.text import one_line
 
         if self._named is None:
             judge_sessions(since)
@@ -106,9 +101,7 @@ class FailureTools:
         Args:
             call: its id, as recent_failures lists it: "TRAJECTORY:s2c1".
         """
-        from replay.diagnosis import TrajectoryContext, findings_of_call
         from replay.reports.markdown_call import what_happened
-        from replay.runfile.trajectory_queries import find_call
 
         with self._run() as run:
             place, position = find_call(run, call)
@@ -151,10 +144,6 @@ class FailureTools:
         Args:
             call: its id, as recent_failures lists it.
         """
-        import anyio
-
-        from replay.reports.call_text import answer_text
-
         if self._fleet is None:
             raise UsageError("no servers are known: start this server with --servers FILE")
         recorded = self._recorded(call)
@@ -166,9 +155,6 @@ class FailureTools:
 
     def _recorded(self, call: str) -> Call:
         """The call with its server and tool as the fleet's names tell them apart."""
-        from replay.records.tool_name import read_name
-        from replay.runfile.trajectory_queries import find_call, trajectory_record
-
         with self._run() as run:
             place, position = find_call(run, call)
             record = trajectory_record(run.connection, place.row)
@@ -181,7 +167,6 @@ class FailureTools:
     @contextmanager
     def _run(self) -> Iterator[Run]:
         from replay.cli.sessions import default_run
-        from replay.runfile import Run
 
         path = self._named or default_run()
         if self._named is None and not path.exists():
@@ -215,10 +200,6 @@ def _told(method: Callable[P, str]) -> Callable[P, str]:
     """The same without secrets, and with errors as a client shows them."""
     from mcp.server.mcpserver.exceptions import ToolError
 
-    from replay.errors import ReplayError
-    from replay.safety.redaction import clean
-    from replay.safety.text import printable
-
     @wraps(method)
     def answered(*args: P.args, **kwargs: P.kwargs) -> str:
         try:
@@ -235,8 +216,6 @@ async def _reissued(fleet: Fleet, server: str, tool: str, arguments: JsonObject)
     Raises:
         UsageError: it does not start, or does not mark the tool so.
     """
-    from replay.interpreter import Interpreter
-
     with TemporaryDirectory(prefix="replay-logs-") as logs:
         async with Interpreter(fleet, names=[server], logs=Path(logs)) as interpreter:
             await interpreter.start()
