@@ -225,6 +225,12 @@ class PhraseTable:
         return frozenset([self._means[index] for index in matches]) if matches else _NOTHING
 
 
+def _of_any_script(pattern: str) -> str:
+    """A pattern to which letters of all scripts are words: RE2 knows those of ASCII alone."""
+    of_letters = pattern.replace(r"[^\W\d]", r"\pL").replace(r"[^e\W]", r"[a-df-z\d_]").replace(r"[\W_]", r"[^\pL\pN]")
+    return of_letters.replace(r"\W", r"[^\pL\pN_]")
+
+
 def _compiled(patterns: tuple[str, ...]) -> Any:
     import re2  # not at the top: it is loaded when an answer is first judged
 
@@ -236,7 +242,7 @@ def _compiled(patterns: tuple[str, ...]) -> Any:
     compiled = re2.Filter()
     for pattern in patterns:
         try:
-            compiled.Add(pattern, options)
+            compiled.Add(_of_any_script(pattern), options)
         except re2.error:
             raise PatternError(f"the phrase {pattern!r} cannot be matched in linear time") from None
     compiled.Compile()

@@ -60,7 +60,8 @@ _NO_PORT = re.compile(
     re.IGNORECASE,
 )
 _NO_CONTAINER = re.compile(
-    r"\bcontainer (?:name \S+ is (?P<taken>already in use)|\S+ is unhealthy)\b|\bservice \S+ is not running\b",
+    r"\bcontainer (?:name \S+ is (?P<taken>already in use)|\S+ is unhealthy)\b|\bservice \S+ is not running\b"
+    r"|\bbwrap: ",
     re.IGNORECASE,
 )
 _NAME_IN_CODE = re.compile(
@@ -353,7 +354,8 @@ def system_denies_program(parsed: ParsedAnswer) -> bool:
     if parsed.error is None:
         return False
     text = decisive_part(parsed.error)
-    container = _NO_CONTAINER.search(text) if parsed.error.basis == "exit" else None
+    shell = parsed.error.basis == "exit" or "bwrap: " in text
+    container = _NO_CONTAINER.search(text) if shell else None
     if container is not None and not (container["taken"] and parsed.arguments.value_named_in(container[0])):
         return True
     return _NO_PORT.search(text) is not None

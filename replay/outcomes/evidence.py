@@ -108,6 +108,7 @@ _MAX_NOTHING = 300
 """Characters in which an answer says that there is nothing."""
 _MIN_QUOTED = 12
 """Characters of a text of the call that a host quotes whole."""
+_QUOTED_SENTENCE = re.compile(r"[\"'`](?=\w)[^\"'`\n]{2,80} [^\"'`\n]{2,80}[\"'`]")
 _TWO_SENTENCES = re.compile(r"(?:[^.\n]|\.(?!\s)){1,600}\. (?:[^.\n]|\.(?!\s)){1,600}\.")
 _OF_THE_HOST = frozenset(
     "not-permitted cancelled hidden session-lost tool-unknown input-not-json too-large".split()  # noqa: SIM905
@@ -179,6 +180,7 @@ class ParsedAnswer:
             return frozenset()
         text = decisive_part(error)  # of which a program is quoted that the call brought
         text = self.arguments.without_values(text) if runs_commands(self.arguments) else text
+        text = _without_quoted_parts(text, self.arguments)
         text = in_words(text)
         quoted = _QUOTES.search(text) if error.basis != "exit" else None
         return causes_said(text[: quoted.start()] if quoted else text)
@@ -416,3 +418,10 @@ def _ends(pieces: list[str]) -> tuple[str, str]:
             break
     cut = sum(map(len, pieces)) > MAX_HEAD
     return "\n".join(head) + ("\n" if cut else ""), "\n".join(reversed(tail))
+
+
+def _without_quoted_parts(text: str, arguments: ArgumentIndex) -> str:
+    """The text without the words in quotes that stand in a value of the call, as a part of a command does."""
+    for quoted in _QUOTED_SENTENCE.findall(text):
+        text = text.replace(quoted, " ") if any(quoted[1:-1] in value for value in arguments.texts) else text
+    return text

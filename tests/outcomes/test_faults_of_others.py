@@ -172,3 +172,28 @@ def test_an_exceptions_own_words_are_no_answer_whatever_the_tool_hands_out(text)
 def test_a_forbidden_word_is_a_refusal_of_the_call_and_not_of_its_credentials():
     forbidden = _judge(_result("Forbidden keyword detected: DROP"), _call("run_query", query="DROP TABLE a"))
     assert (forbidden.outcome, _judge(_result("Forbidden: no token")).outcome) == ("invalid_arguments", "inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("Error calling tool 'start_lot': 地块不存在", "not_found"),
+        ("Error calling tool 'start_lot': лот не найден", "not_found"),
+        ("Error calling tool 'start_lot':", "inconclusive"),
+        ("Tool call 'start_lot' was cancelled.", "inconclusive"),
+        ("MCP error 0: No downloads left", "inconclusive"),
+    ],
+)
+def test_a_cause_is_read_in_any_script(text, outcome):
+    assert _judge(_result(text), _call("start_lot", lot="7")).outcome == outcome
+
+
+def test_a_cause_is_not_read_in_what_is_quoted_of_the_call():
+    call = _call("run_command", command='sleep 9 && echo "lot not found yet"')
+    blocked = _result('Blocked: sleep 9 then echo "lot not found yet". Run it in the background.')
+    assert _judge(blocked, call).outcome not in ("success", "not_found")
+
+
+def test_a_sandbox_that_does_not_start_is_the_environments():
+    said = "exec_command failed for `ls`: Sandbox(Denied { stderr: bwrap: loopback: Failed: Operation not permitted })"
+    assert _judge(TextAnswer(text=said), _call("exec_command", cmd="ls")).outcome == "inconclusive"
