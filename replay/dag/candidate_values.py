@@ -108,7 +108,7 @@ def _candidates_in(value: Any, pointer: str) -> Iterator[CandidateValue]:
 
 def is_path(text: str) -> bool:
     """Whether a whole text is a path or a URL."""
-    if len(text) > _MAX_PATH_LENGTH or is_number(text):
+    if len(text) > _MAX_PATH_LENGTH or not ("/" in text or "." in text or "\\" in text) or is_number(text):
         return False
     return any(pattern.fullmatch(text) for pattern in (_WHOLE_PATH, _URL, _RELATIVE))
 
@@ -256,7 +256,7 @@ def is_id(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """A UUID, a hash, a long number, or letters and digits mixed."""
-    if len(value) < _MIN_RANDOM_LENGTH:
+    if len(value) < _MIN_RANDOM_LENGTH or _is_word(value):
         return False
     if _UUID.fullmatch(value) or (is_number(value) and "." not in value):
         return True

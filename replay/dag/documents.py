@@ -80,8 +80,8 @@ class Document:
         self._texts = [value.strip() if isinstance(value, str) else as_text(value) for _, value in found]
         self.text = _SEPARATOR.join(["", *self._texts, ""])
 
-    def words(self) -> frozenset[str]:
-        """Every word in it."""
+    def words(self) -> list[str]:
+        """Every word in it, some of them more than once."""
         return words_in(self.text)
 
     @cached_property
@@ -118,12 +118,16 @@ class Document:
         return start
 
 
-def words_in(text: str) -> frozenset[str]:
-    """The words of a text, which must all stand in a document that holds it."""
+def words_in(text: str) -> list[str]:
+    """The words of a text, some of them more than once; they must all stand in a document that holds it."""
+    if text.isalnum():
+        return [text]
     parted = text.encode("utf-8", "surrogatepass").translate(_MARKS).decode("utf-8", "surrogatepass")
-    found = frozenset(parted.split())
-    foreign = [] if parted.isascii() else [part for part in found if not part.isascii()]
-    return found.difference(foreign).union(_WORD.findall(" ".join(foreign)))
+    found = parted.split()
+    if parted.isascii():
+        return found
+    foreign = " ".join(part for part in found if not part.isascii())
+    return [part for part in found if part.isascii()] + _WORD.findall(foreign)
 
 
 def join(base: str, part: str | int) -> str:
@@ -216,7 +220,7 @@ def with_value_at(value: Any, pointer: str, new: Any) -> Any:
 
 def is_number(text: str) -> bool:
     """Whether a text is the spelling of a number."""
-    return _NUMBER.fullmatch(text) is not None
+    return text[-1:].isdecimal() and _NUMBER.fullmatch(text) is not None
 
 
 def occurrences(text: str, value: str) -> Iterable[int]:

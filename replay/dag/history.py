@@ -9,8 +9,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, Literal
+from functools import cache, cached_property, lru_cache
+from typing import Any, Final, Literal
 
 from replay.dag.candidate_values import CandidateValue, candidate_values_of, is_path, paths_in
 from replay.dag.documents import Document, answer_tree, leaves, name_at, occurrences, words_in
@@ -47,10 +47,9 @@ _DIRECTORY_WORDS: Final = frozenset(["directory", "directories", "folder", "dir"
 _REPOSITORY_WORDS: Final = frozenset(["init", "clone", "repository", "repo", "project"])
 _NAME_KEY: Final = re.compile(r"(?P<noun>\w*?)_?(?:id|key|name|slug)", re.IGNORECASE)
 _PROGRAM_TOOL: Final = re.compile(r"execute|run|command|shell|bash|terminal|python|script|eval", re.I)
-_WRITING_CODE: Final = re.compile(
-    r"""makedirs|rename\(|dump\(|Workbook\(|\b(?:tee|mkdir|touch|cp|mv|wget)\b|\bcurl\b.{0,300}?-o\b
-    |\bto_\w+\(|\.(?:save|write)\w*\(|copy\w{0,20}\(|open\([^)]{0,300}?["'][wax]b?\+?["']""",
-    re.VERBOSE,
+_WRITING_CODE: Final = (
+    r"makedirs|rename\(|dump\(|Workbook\(|\b(?:tee|mkdir|touch|cp|mv|wget)\b|\bcurl\b.{0,300}?-o\b"
+    r"|\bto_\w+\(|\.(?:save|write)\w*\(|copy\w{0,20}\(|open\([^)]{0,300}?[\"'][wax]b?\+?[\"']"
 )
 """What writes a file in a program, beside `>`."""
 _FAILURE_START: Final = re.compile(
@@ -100,9 +99,10 @@ class ValueHistory:
         """All of them, in order of time."""
         self._last_step = len(trajectory.steps) - 1
         self._with_word: dict[str, list[int]] = defaultdict(list)
+        self._entries_of: dict[str, list[int]] = {}
         self._outputs: dict[str, list[Output]] = defaultdict(list)
         texts = {candidate.text for candidates in self.candidates.values() for candidate in candidates}
-        indexed_words = words_in("\n".join(texts))
+        indexed_words = frozenset(words_in("\n".join(texts)))
         for number, step in enumerate(trajectory.steps):
             for call in step.calls:
                 self._add(
@@ -171,10 +171,14 @@ class ValueHistory:
 
     def _entries_with_words(self, value: str) -> list[int]:
         """The entries with all words of a value, by number; where its rarest word is in few, all with that."""
-        postings = sorted((self._with_word.get(word, []) for word in words_in(value)), key=len)
-        if not postings or len(postings[0]) <= _MAX_ENTRIES:
-            return next(iter(postings), [])
-        return sorted(set(postings[0]).intersection(*postings[1:]))[:_MAX_ENTRIES]
+        found = self._entries_of.get(value)
+        if found is None:
+            postings = sorted((self._with_word.get(word, []) for word in words_in(value)), key=len)
+            found = next(iter(postings), [])
+            if len(found) > _MAX_ENTRIES:
+                found = sorted(set(found).intersection(*postings[1:]))[:_MAX_ENTRIES]
+            self._entries_of[value] = found
+        return found
 
 
 def _normalized(text: str) -> str:
@@ -192,7 +196,12 @@ def _is_date_in_question(question: str, value: str) -> bool:
 
 def words_of_tool(call: Call) -> frozenset[str]:
     """The words that a tool's name is made of, in lower case."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", call.tool or call.name or "")
+    return _words_of_name(call.tool or call.name or "")
+
+
+@lru_cache
+def _words_of_name(name: str) -> frozenset[str]:
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
     return frozenset(word.lower() for word in re.split(r"[\W_]+", spaced) if word)
 
 
@@ -218,8 +227,19 @@ def outputs_of(call: Call) -> Iterator[tuple[str, str]]:
                 yield pointer, text.rstrip("/")
         elif words & _NAMING_VERBS and len(text) >= 4 and _names_what_is_made(name_at(pointer), words):
             yield pointer, text
-        elif _PROGRAM_TOOL.search(call.name or "") and (">" in value or _WRITING_CODE.search(value)):
+        elif _PROGRAM_TOOL.search(call.name or "") and (">" in value or _writes_file(value)):
             yield from ((pointer, made.rstrip("/")) for made in dict.fromkeys(paths_in(value)))
+
+
+def _writes_file(program: str) -> bool:
+    return _writing_code().search(program.encode("utf-8", "replace")) is not None
+
+
+@cache
+def _writing_code() -> Any:
+    import re2  # not at the top: the command's help need not load it
+
+    return re2.compile(_WRITING_CODE)
 
 
 def makes_part(call: Call) -> bool:
