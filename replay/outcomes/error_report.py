@@ -97,17 +97,6 @@ _FILE_ARGUMENT = re.compile(
 )
 _SLASH = re.compile(r"[/\\]")
 _DEEP_PATH = re.compile(r"(?:[\w.-]+[/\\]){3,}[\w.-]+")
-_ADVICE = re.compile(
-    r"\W{0,6}(?:note|tips?|hints?|suggestions?|recommendations?|troubleshooting|next steps?|usage|examples?|please|try"
-    r"|see|for (?:more|help|further|details)|to (?:fix|resolve|solve|avoid) this|how to fix|if (?:you|this|the|it)"
-    r"|you (?:can|may|might|could|should)|make sure|ensure|consider|did you mean|warnings?|important|reminder)\b",
-    re.IGNORECASE,
-)
-_MARGINAL_LINE = re.compile(
-    r"\s*at (?:async )?[\w.$<>\[\] ]{1,100} ?\([^()\n]{1,200}:\d+(?::\d+)?\)|\s*\[[a-z][\w ]{1,30}: [^\]\n]{1,80}\]"
-)
-"""A frame of a stack, or what a harness says of itself in brackets."""
-_MAX_MARGINS = 12
 _STOPPED = re.compile(
     r"\b(?:command|process|program|script|execution|tool|job)\b[^\n]{0,60}\b(?:timed out|(?:terminated|killed|aborted"
     r"|stopped|cancell?ed|interrupted)\b[^\n]{0,40}\b(?:time-?out|time limit|\d+ ?(?:ms|milliseconds|s|sec|seconds"
@@ -164,20 +153,6 @@ def strip_wrappers(text: str) -> str:
             break
         text = inner
     return text.strip()
-
-
-def without_advice(text: str) -> str:
-    """The text without the paragraphs of advice, frames of a stack and lines in brackets that end it."""
-    for _ in range(_MAX_MARGINS):
-        kept, _, line = text.rstrip().rpartition("\n")
-        paragraphs, _, last = text.rstrip().replace("\r\n", "\n").rpartition("\n\n")
-        if kept.strip() and _MARGINAL_LINE.fullmatch(line.rstrip()):
-            text = kept
-        elif paragraphs.strip() and _ADVICE.match(last):
-            text = paragraphs
-        else:
-            break
-    return text
 
 
 def program_words(text: str) -> str:

@@ -42,10 +42,10 @@ from replay.outcomes.error_report import (
     report_of,
     report_of_rpc,
     stopped_in,
-    without_advice,
 )
 from replay.outcomes.json_fields import in_words, is_error_alone, is_nothing, scalars
 from replay.outcomes.literals import structure_in
+from replay.outcomes.margins import without_margins
 from replay.outcomes.programs import (
     ProgramExit,
     all_lines_complain,
@@ -226,7 +226,7 @@ class ParsedAnswer:
         if "\x1b" in self.text or "[0m" in self.text:  # some recordings lose the escape and keep the rest of it
             self.text, self.tail = _TERMINAL_ESCAPE.sub("", self.text), _TERMINAL_ESCAPE.sub("", self.tail)
         if len(self.text) <= MAX_REPORT_LENGTH and not runs_commands(self.arguments):
-            self.text = without_advice(self.text)
+            self.text = without_margins(self.text)
         self.has_media = opened.has_media
         self.body = structure_in(self.text) if len(self.text) <= MAX_HEAD else None
         self.body = _long_body(pieces, self.text) if self.body is None and len(self.text) > _MIN_CUT else self.body

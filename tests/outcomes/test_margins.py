@@ -16,6 +16,13 @@ MARGINS = {
     "a stack": "{}\n    at run (/srv/app/index.js:10:5)\n    at async main (/srv/app/index.js:90:3)",
     "what is about to be done": "Asking the backend...\n{}",
     "a fence": "```text\n{}\n```",
+    "a stamp": "[2026-03-04 10:22:31] {}",
+    "a stamp with a level": "2026-03-04T10:22:31.120Z INFO {}",
+    "an id below": "{}\n\nRequest ID: 7f3a9c21-1b2d-4c5e-8f90-abcdef123456",
+    "a time below": "{}\n---\nElapsed: 0.42s",
+    "a picture": "🔧 {}",
+    "a bullet": "- {}",
+    "a line of the host above": "The following is the response of the tool:\n\n{}",
 }
 FAILURES = [
     ("No lot with id 7", "not_found"),
@@ -49,6 +56,21 @@ def test_a_failure_is_one_with_any_margin(text: str, outcome: str | None, margin
 @pytest.mark.parametrize("text", SUCCESSES)
 def test_a_success_is_one_with_any_margin(text: str, margin: str) -> None:
     assert _outcome(MARGINS[margin].replace("{}", text)) == "success"
+
+
+@pytest.mark.parametrize("text", [text for text, _ in FAILURES])
+def test_a_failure_is_one_as_the_only_text_of_a_list(text: str) -> None:
+    assert _outcome(json.dumps([text])) == _outcome(text)
+
+
+@pytest.mark.parametrize("mark", ["❌", "⛔"])
+def test_a_picture_of_a_failure_is_none_of_the_margins(mark: str) -> None:
+    assert _outcome(f"{mark} Lot 7 stays as it was.") != "success"
+
+
+def test_a_log_is_no_answer_with_a_stamp() -> None:
+    log = "2026-03-04 10:22:31 lot 7 not found\n2026-03-04 10:22:32 lot 7 found\n"
+    assert _outcome(log, "read_log", path="lots.log") == "success"
 
 
 def test_a_programs_status_is_read_where_its_output_is_wrapped_in_an_object() -> None:
