@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from replay.json_values import cut_json
-from replay.outcomes.json_fields import CARRIERS, WRAPPING, is_nothing
+from replay.outcomes.json_fields import CARRIERS, FINE_STATES, WRAPPING, is_nothing
 from replay.outcomes.labels import Label, label_of
 from replay.outcomes.literals import CLASS, MAX_JSON_LENGTH, MAX_SCANNED, last_event, load_json, load_repr
 from replay.outcomes.residue import is_bare_wrapper
@@ -80,7 +80,7 @@ _RESULT_FIELDS = frozenset(
 }
 _CALL_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id")
 """The field of a message that answers a call: its content is the answer, though it be a bare string."""
-_TEXT_FIELDS = ("text", "output", "result", "message", "content", "response")
+_TEXT_FIELDS = ("text", "output", "result", "message", "content", "response", "data")
 
 
 class OpenedAnswer(NamedTuple):
@@ -119,8 +119,14 @@ def open_answer(answer: ToolResult | TextAnswer) -> OpenedAnswer:
     """
     if isinstance(answer, ToolResult):
         first = _of_blocks("result", answer.content, answer.is_error)
-        return _open(first._replace(structured=answer.structured), own=first)
-    return _open(_Content("result", (answer.text,)), own=None)
+        pieces = tuple(map(_with_plain_spaces, first.pieces))
+        return _open(first._replace(structured=answer.structured, pieces=pieces), own=first)
+    return _open(_Content("result", (_with_plain_spaces(answer.text),)), own=None)
+
+
+def _with_plain_spaces(text: str) -> str:
+    """The text without a mark of its encoding, and with a plain space for each that no line breaks at."""
+    return text if text.isascii() else text.removeprefix("\ufeff").replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def as_it_came(answer: ToolResult | TextAnswer) -> OpenedAnswer:
@@ -242,7 +248,8 @@ def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Co
     """The content of an object that has one field of substance, and that one an answer: a record of a result."""
     if flag is None and isinstance(value.get("success"), bool):
         flag = not value["success"]
-    left = [key for key, part in value.items() if key.casefold() not in WRAPPING and not is_nothing(part)]
+    fine = {key for key in ("status", "state") if str(value.get(key)).casefold() in FINE_STATES}
+    left = [key for key, part in value.items() if key.casefold() not in WRAPPING | fine and not is_nothing(part)]
     if len(left) != 1 or not is_nothing(value.get("error")):
         return None
     carrier = left[0].casefold() in CARRIERS
@@ -255,7 +262,7 @@ def _of_carrier(kind: EnvelopeKind, value: JsonObject, flag: bool | None) -> _Co
         return opened._replace(flag=opened.flag if opened.flag is not None else flag) if opened else None
     if not isinstance(inner, str):
         return None
-    own_flag = flag is not None and left[0] in _TEXT_FIELDS
+    own_flag = (flag is not None or fine) and left[0] in _TEXT_FIELDS
     if own_flag or (carrier and (_JSON_HEAD.match(inner) or looks_like_repr(inner))):
         return _Content(kind, (inner,), flag)
     return None

@@ -44,8 +44,8 @@ from replay.outcomes.error_report import (
     stopped_in,
 )
 from replay.outcomes.json_fields import in_words, is_error_alone, is_nothing, scalars
+from replay.outcomes.labels import without_margins
 from replay.outcomes.literals import structure_in
-from replay.outcomes.margins import without_margins
 from replay.outcomes.programs import (
     ProgramExit,
     all_lines_complain,

@@ -109,7 +109,7 @@ _FAILED_STATES = _words_in(
     "error failed failure fail exception invalid not_found denied rejected err refused declined ko nok not_implemented"
     " unsupported unauthorized forbidden timeout timed_out bad_request"
 )
-_FINE_STATES = _words_in("ok success successful succeeded completed complete done created updated deleted accepted")
+FINE_STATES = _words_in("ok success successful succeeded completed complete done created updated deleted accepted")
 SUCCESS_CODES = frozenset((0, 1, *range(100, 400)))
 _STATUS_TEXT = re.compile(r"-?[0-9]{3,5}")
 _CODE_WORD = re.compile(r"[A-Z][A-Z_]{3,40}")
@@ -162,7 +162,7 @@ def affirms(body: JsonObject) -> bool:
     """Whether it says that all went well."""
     state = body.get("status")
     return any(body.get(key) is True for key in SUCCESS_KEYS) or (
-        isinstance(state, str) and state.casefold() in _FINE_STATES
+        isinstance(state, str) and state.casefold() in FINE_STATES
     )
 
 
@@ -243,7 +243,7 @@ def _is_refused_by_code(body: JsonObject) -> bool:
     if not isinstance(code, str) or not (_CODE_WORD.fullmatch(code) or _CODE_OF_WORDS.fullmatch(code)):
         return False
     said = any(isinstance(text := body.get(key), str) and len(text.split()) > 2 for key in TO_READER)
-    return said and _FINE_STATES.isdisjoint(code.casefold().split("_"))
+    return said and FINE_STATES.isdisjoint(code.casefold().split("_"))
 
 
 def _is_refused_by_return_code(body: JsonObject) -> bool:

@@ -1,15 +1,17 @@
-"""Envelopes of words: a code fence, a tag, a heading, a short label, or the margins of JSON.
+"""Envelopes of words: a code fence, a tag, a heading, a short label; and margins: stamps, ids, times, advice, a stack.
 
-One is known by its place and by its saying "error", "failed" or "denied", not by a list of known ones. All expressions
-are linear: no nested repetition, every gap bounded.
+An envelope is known by its place and by its saying "error", "failed" or "denied", not by a list of known ones. All
+expressions are linear: no nested repetition, every gap bounded.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import NamedTuple
 
-from replay.outcomes.margins import json_amid_margins
+from replay.outcomes.codes import forms_in
+from replay.outcomes.literals import MAX_JSON_LENGTH
 from replay.records import EnvelopeKind
 
 _ERROR_WORD = (
@@ -20,6 +22,7 @@ _RESULT_WORD = r"(?:results?|outputs?|responses?|observations?|returned|结果|�
 _FENCE = re.compile(r"\s*```[ \t]*\w{0,20}[ \t]*\r?\n")
 _FENCE_END = re.compile(r"\r?\n[ \t]*```\s*\Z")
 _TAG = re.compile(r"\s*<(?P<name>[A-Za-z][\w.:-]{0,60})(?: [\w-]{1,30}=\"[^\"\n]{0,200}\"){0,8}>\s*")
+_TAGS_OF_TEXT = frozenset(["p", "pre", "code", "text", "message", "answer"])
 _TRAILING_TAG = re.compile(
     r"\n[ \t]*<(?P<name>(?:[A-Za-z]+[_-])?(?:environment|reminder|context)(?:[_-][A-Za-z]+)?)>\n"
 )
@@ -62,11 +65,17 @@ _HARNESS_WORDS = frozenset(
 )
 _WORDS_OF_A_RESULT = _HARNESS_WORDS | frozenset(
     """
-    following here below this that it its as follows results output outputs response responses content
+    following here s below this that it its as follows results output outputs response responses content
     successfully success ok completed complete done finished
 """.split()  # noqa: SIM905
 )
-_FIRST_LINE = re.compile(r"\w[\w ,`'’*_-]{2,120}[.:：]{1,3}\**[ \t]*\r?\n\s*")
+_LINE_OF_A_HOST = re.compile(r"\w[\w ,`'’*_-]{2,120}[.:：]{1,3}\**[ \t]*\r?\n\s*")
+_NAMES_A_TOOL = re.compile(
+    r"\s*(?:\[(?:tool|function|server)[ \w]{0,12}: ?[^\]\n]{1,80}\]"
+    r"|(?:tool|function|server|(?:call|request|session)[ _-]?id)(?: name)?: ?[^\n]{1,80})[ \t]*\r?\n",
+    re.IGNORECASE,
+)
+"""A line in which a host says whom it asked."""
 _WORKERS = frozenset(
     ("tool", "tools", "mcp", "call", "function", "action", "invocation", "execution", "agent", "plugin")
 )
@@ -76,6 +85,35 @@ _TIMESTAMP = re.compile(r"\s*[\[(]?\d{2,4}[-/:]\d\d[-/:]\d\d")
 _NEXT_HEADING = re.compile(r"(?:\A|\n)#{1,6} ")
 _MAX_WORDS, _MIN_WORDS_OF_A_LINE = 6, 3
 _MAX_LOOK = 20_000
+
+_ADVICE = re.compile(
+    r"\W{0,6}(?:note|tips?|hints?|suggestions?|recommendations?|troubleshooting|next steps?|usage|examples?|please|try"
+    r"|see|for (?:more|help|further|details)|to (?:fix|resolve|solve|avoid) this|how to fix|if (?:you|this|the|it)"
+    r"|you (?:can|may|might|could|should)|make sure|ensure|consider|did you mean|warnings?|important|reminder)\b",
+    re.IGNORECASE,
+)
+_LAST_LINE = re.compile(
+    r"\s*at (?:async )?[\w.$<>\[\] ]{1,100} ?\([^()\n]{1,200}:\d+(?::\d+)?\)"  # a frame of a stack
+    r"|\s*\[[a-z][\w ]{1,30}: [^\]\n]{1,80}\]"
+    r"|\s*[-=_*~]{3,}\s*"
+    r"|\W{0,4}(?i:(?:request|trace|correlation|session|call|job|operation|execution|message)[ _-]?(?:id|uuid)"
+    r"|(?:(?:query|response|processing|execution|total|run)[ _-]?)?(?:time(?: taken)?|duration|latency)(?:[ _-]?ms)?"
+    r"|elapsed(?: time)?|timestamp|took|(?:finished|completed|done) in)\W{0,3}[ \t]{0,4}[\w.:+-]{1,80}(?: ?\w{1,12})?"
+    r"\W{0,3}"
+)
+"""A line that a host or a program writes below an answer about itself: where it was, when, and how long it took."""
+_STAMP = re.compile(
+    r"\s*[\[(]?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?[\])]?"
+    r"[ \t]{0,8}[-|:]?[ \t]{0,8}(?:\[?(?:INFO|DEBUG|NOTICE)\]?[ \t]{0,8}[:|-]?[ \t]{0,8})?(?=\S)"
+    r"|\s*(?:\[(?:INFO|DEBUG|NOTICE)\][ \t]{0,8}:?|(?:INFO|DEBUG|NOTICE)[ \t]{0,8}[:|-])[ \t]{0,8}(?=\S)"
+)
+_LINE_OF_A_LOG = re.compile(r"\n[ \t]*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d|(?:INFO|DEBUG|NOTICE|WARN|ERROR)\b)")
+_MARK = re.compile(r"\s*(?:[-*>•]|\d{1,2}[.)]|[^\w\s!-~❌✗✘✖🚫⛔🛑⚠]️?)[ \t]+")
+"""A bullet, or a picture that says nothing of how it went."""
+_MAX_BESIDE = 200
+_DECODER = json.JSONDecoder()
+_COMPLAINTS = frozenset(["clause", "missing-clause", "opens"])
+_MAX_MARGINS = 12
 
 
 class Label(NamedTuple):
@@ -97,7 +135,7 @@ def label_of(text: str, *, alone: bool) -> Label | None:
         alone: whether it is all there is: only then can a fence enclose the whole.
     """
     return (
-        (_in_fence(text) or _below(text) or _amid_margins(text) if alone else None)
+        (_in_fence(text) or _below(text) or _amid_margins(text) or _below_a_name(text) if alone else None)
         or _in_tag(text)
         or _under_heading(text)
         or _in_brackets(text)
@@ -121,6 +159,11 @@ def _amid_margins(text: str) -> Label | None:
     return None if left is None else Label("label", "", None, left)
 
 
+def _below_a_name(text: str) -> Label | None:
+    line = _NAMES_A_TOOL.match(text)
+    return Label("label", line[0].strip(), None, text[line.end() :]) if line and text[line.end() :].strip() else None
+
+
 def _in_fence(text: str) -> Label | None:
     opened = _FENCE.match(text)
     closed = _FENCE_END.search(text, max(opened.end(), len(text) - 40)) if opened else None
@@ -136,7 +179,7 @@ def _in_tag(text: str) -> Label | None:
     name = opened["name"]
     words = re.sub(r"[_.:-]", " ", name)
     flag = True if _LABELS_ERROR.search(words) else None
-    if flag is None and not _SAYS_RESULT.search(words):
+    if flag is None and not _SAYS_RESULT.search(words) and name.casefold() not in _TAGS_OF_TEXT:
         return None
     closing = f"</{name}>"
     body = text.rstrip()
@@ -183,7 +226,7 @@ def _result_in_brackets(text: str, words: str, end: int) -> Label | None:
 
 def _before_colon(text: str) -> Label | None:
     text = text.lstrip() if text[:1].isspace() else text
-    line = _FIRST_LINE.match(text)
+    line = _LINE_OF_A_HOST.match(text)
     few = line is None or len(line[0].split()) < _MIN_WORDS_OF_A_LINE
     if line and not few and _SAYS_RESULT.search(line[0]) and _words(line[0]) <= _WORDS_OF_A_RESULT:
         return Label("label", line[0].strip(), None, text[line.end() :])
@@ -219,3 +262,52 @@ def _is_log(text: str, end: int) -> bool:
     """Whether what looks like a label begins a line of a log."""
     line = _LOG_LINE if text.lstrip().startswith("[") else _DATED_LINE  # a log's levels all stand in the same brackets
     return _TIMESTAMP.match(text, end) is not None or line.search(text, end, end + _MAX_LOOK) is not None
+
+
+def without_margins(text: str) -> str:
+    """The text without a stamp before it, and without the lines and paragraphs of advice that end it."""
+    return _without_stamp(_without_last_lines(text))
+
+
+def json_amid_margins(text: str) -> str | None:
+    """The JSON object or array that is left of a text without its margins; None where there is none of either."""
+    if len(text) > MAX_JSON_LENGTH:
+        return None
+    left = without_margins(text)
+    marked = _MARK.match(left)
+    left = _without_words_below((left[marked.end() :] if marked else left).strip())
+    return left if left != text.strip() and (left[:1], left[-1:]) in (("{", "}"), ("[", "]")) else None
+
+
+def _without_words_below(text: str) -> str:
+    """JSON without a line below it, in which nothing is said to have failed."""
+    if text[:1] not in ("{", "[") or text[-1:] in ("}", "]"):
+        return text
+    try:
+        end = _DECODER.raw_decode(text[:MAX_JSON_LENGTH])[1]
+    except (ValueError, RecursionError):
+        return text
+    below = text[end:].strip()
+    few = len(below) <= _MAX_BESIDE and "\n" not in below
+    return text[:end] if few and forms_in(below).isdisjoint(_COMPLAINTS) else text
+
+
+def _without_last_lines(text: str) -> str:
+    for _ in range(_MAX_MARGINS):
+        kept, _, line = text.rstrip().rpartition("\n")
+        paragraphs, _, last = text.rstrip().replace("\r\n", "\n").rpartition("\n\n")
+        if kept.strip() and _LAST_LINE.fullmatch(line.rstrip()):
+            text = kept
+        elif paragraphs.strip() and _ADVICE.match(last):
+            text = paragraphs
+        else:
+            break
+    return text
+
+
+def _without_stamp(text: str) -> str:
+    """The text without the moment at its beginning, unless its lines are those of a log."""
+    stamp = _STAMP.match(text)
+    if stamp is None or _LINE_OF_A_LOG.search(text, stamp.end(), stamp.end() + _MAX_LOOK):
+        return text
+    return text[stamp.end() :]

@@ -22,7 +22,14 @@ MARGINS = {
     "a time below": "{}\n---\nElapsed: 0.42s",
     "a picture": "🔧 {}",
     "a bullet": "- {}",
+    "a line below": "{}\n\n[Open it](https://lots.example/7)",
+    "a level": "INFO: {}",
+    "the tool's name above": "[Tool: book_lot]\n{}",
+    "the tool's name as a field": "tool: book_lot\nresult: {}",
+    "a mark of the encoding": "\ufeff{}",
     "a line of the host above": "The following is the response of the tool:\n\n{}",
+    "a fence below a line": "Here's the result:\n```json\n{}\n```",
+    "a tag of text": "<pre>{}</pre>",
 }
 FAILURES = [
     ("No lot with id 7", "not_found"),
@@ -61,6 +68,16 @@ def test_a_success_is_one_with_any_margin(text: str, margin: str) -> None:
 @pytest.mark.parametrize("text", [text for text, _ in FAILURES])
 def test_a_failure_is_one_as_the_only_text_of_a_list(text: str) -> None:
     assert _outcome(json.dumps([text])) == _outcome(text)
+
+
+@pytest.mark.parametrize("key", ["result", "message", "data"])
+@pytest.mark.parametrize("text", [text for text, _ in FAILURES])
+def test_a_status_of_its_wrapper_does_not_make_a_failure_a_success(text: str, key: str) -> None:
+    assert _outcome(json.dumps({"status": "success", key: text})) == _outcome(text)
+
+
+def test_spaces_that_no_line_breaks_at_are_spaces() -> None:
+    assert _outcome("No lot with id 7".replace(" ", "\u00a0")) == "not_found"
 
 
 @pytest.mark.parametrize("mark", ["❌", "⛔"])
