@@ -60,7 +60,8 @@ _BOOKKEEPING = frozenset((*ERROR_KEYS, *PROBLEM_KEYS, *_MESSAGE_KEYS, *STATUS_KE
     documentation_url docs help suggestion resolution suggestions stack stacktrace traceback trace tool
     tool_name toolname server server_name servername retryable retry_after instance level domain metadata meta
     _meta meta_data context category id jsonrpc data state error_type errortype action operation query input available
-    recoverable severity headers body issue issues resourcetype duration elapsed took latency session session_id
+    recoverable severity headers body response_text response_body issue issues
+    resourcetype duration elapsed took latency session session_id
     sessionid version usage next_step next_steps next_action nextsteps tip tips
     recommendation warning params arguments args
     parameters annotations call_id model

@@ -72,10 +72,11 @@ _WORDS_OF_A_RESULT = _HARNESS_WORDS | frozenset(
 _LINE_OF_A_HOST = re.compile(r"\w[\w ,`'’*_-]{2,120}[.:：]{1,3}\**[ \t]*\r?\n\s*")
 _NAMES_A_TOOL = re.compile(
     r"\s*(?:\[(?:tool|function|server)[ \w]{0,12}: ?[^\]\n]{1,80}\]"
-    r"|(?:tool|function|server|(?:call|request|session)[ _-]?id)(?: name)?: ?[^\n]{1,80})[ \t]*\r?\n",
+    r"|(?:tool|function|server|(?:call|request|session)[ _-]?id)(?: name)?: ?[^\n]{1,80}"
+    r"|[a-z][a-z _]{1,30}: ?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[\d.,:+zZ-]{0,16})[ \t]*\r?\n",
     re.IGNORECASE,
 )
-"""A line in which a host says whom it asked."""
+"""A line in which a host says whom it asked, or when."""
 _WORKERS = frozenset(
     ("tool", "tools", "mcp", "call", "function", "action", "invocation", "execution", "agent", "plugin")
 )
@@ -108,8 +109,9 @@ _STAMP = re.compile(
     r"|\s*(?:\[(?:INFO|DEBUG|NOTICE)\][ \t]{0,8}:?|(?:INFO|DEBUG|NOTICE)[ \t]{0,8}[:|-])[ \t]{0,8}(?=\S)"
 )
 _LINE_OF_A_LOG = re.compile(r"\n[ \t]*[\[(]?(?:\d{4}[-/]\d\d[-/]\d\d|(?:INFO|DEBUG|NOTICE|WARN|ERROR)\b)")
-_MARK = re.compile(r"\s*(?:[-*>•]|\d{1,2}[.)]|[^\w\s!-~❌✗✘✖🚫⛔🛑⚠]️?)[ \t]+")
-"""A bullet, or a picture that says nothing of how it went."""
+_PICTURE = re.compile(r"\s*[^\w\s!-~❌✗✘✖🚫⛔🛑⚠]️?[ \t]+(?=\S)")
+"""A picture that says nothing of how it went."""
+_BULLET = re.compile(r"\s*(?:[-*>]|\d{1,2}[.)])[ \t]+")
 _MAX_BESIDE = 200
 _DECODER = json.JSONDecoder()
 _COMPLAINTS = frozenset(["clause", "missing-clause", "opens"])
@@ -265,8 +267,10 @@ def _is_log(text: str, end: int) -> bool:
 
 
 def without_margins(text: str) -> str:
-    """The text without a stamp before it, and without the lines and paragraphs of advice that end it."""
-    return _without_stamp(_without_last_lines(text))
+    """The text without a stamp or a picture before it, and without the lines and paragraphs of advice that end it."""
+    text = _without_stamp(_without_last_lines(text))
+    picture = _PICTURE.match(text)
+    return text[picture.end() :] if picture else text
 
 
 def json_amid_margins(text: str) -> str | None:
@@ -274,8 +278,8 @@ def json_amid_margins(text: str) -> str | None:
     if len(text) > MAX_JSON_LENGTH:
         return None
     left = without_margins(text)
-    marked = _MARK.match(left)
-    left = _without_words_below((left[marked.end() :] if marked else left).strip())
+    bullet = _BULLET.match(left)
+    left = _without_words_below((left[bullet.end() :] if bullet else left).strip())
     return left if left != text.strip() and (left[:1], left[-1:]) in (("{", "}"), ("[", "]")) else None
 
 

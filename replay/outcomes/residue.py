@@ -367,7 +367,8 @@ def _error_in(body: JsonObject, arguments: ArgumentIndex) -> JsonError | None:
             None if has_payload(body, arguments, error) else JsonError(f"not found: {message_of(body, error)}", status)
         )
     said = says_failed(body) or reports(body, error, status) or (bare and (status or 0) >= 400)
-    if said and not has_payload(body, arguments, error):
+    named = isinstance(error, str) and (status or 0) >= 400 and not any(map(_is_payload, body.items()))
+    if said and (named or not has_payload(body, arguments, error)):
         return JsonError(message_of(body, error), status)
     return None
 

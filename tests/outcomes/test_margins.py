@@ -24,6 +24,7 @@ MARGINS = {
     "a bullet": "- {}",
     "a line below": "{}\n\n[Open it](https://lots.example/7)",
     "a level": "INFO: {}",
+    "moments above": "Created At: 2026-05-25T09:53:25Z\nCompleted At: 2026-05-25T09:53:26Z\n{}",
     "the tool's name above": "[Tool: book_lot]\n{}",
     "the tool's name as a field": "tool: book_lot\nresult: {}",
     "a mark of the encoding": "\ufeff{}",
@@ -74,6 +75,11 @@ def test_a_failure_is_one_as_the_only_text_of_a_list(text: str) -> None:
 @pytest.mark.parametrize("text", [text for text, _ in FAILURES])
 def test_a_status_of_its_wrapper_does_not_make_a_failure_a_success(text: str, key: str) -> None:
     assert _outcome(json.dumps({"status": "success", key: text})) == _outcome(text)
+
+
+def test_an_error_with_a_status_is_one_beside_what_the_call_asked_for() -> None:
+    answer = {"resource": "lots", "limit": 5, "error": "HTTPError", "status_code": 403, "response_text": "no plan"}
+    assert _outcome(json.dumps(answer), "search_lots", resource="lots") == "inconclusive"
 
 
 def test_spaces_that_no_line_breaks_at_are_spaces() -> None:
