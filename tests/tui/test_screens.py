@@ -17,7 +17,7 @@ from replay_tui.screens.calls_screen import CallsScreen
 from replay_tui.screens.compare_screen import CompareScreen
 from replay_tui.screens.dialogs import ExportScreen, HelpScreen, WholeTextScreen
 from replay_tui.screens.overview_screen import OverviewScreen
-from replay_tui.screens.run_screen import RunScreen
+from replay_tui.screens.run_screen import LineTabs, RunScreen
 from replay_tui.screens.trajectory_screen import TrajectoryScreen
 from replay_tui.widgets.counts_table import CountsTable
 from replay_tui.widgets.dag_view import DagView
@@ -38,6 +38,14 @@ async def test_the_overview_counts_each_model_and_what_went_wrong_where(browse: 
         assert "bob" in shown
         assert "tmdb/film" in shown
         assert "answer.gone" in shown
+
+
+async def test_tabs_that_an_app_took_away_while_it_closed_are_no_error(browse: Browsing, sample: Path) -> None:
+    async with browse(sample) as pilot:
+        tabs = pilot.app.screen.query(LineTabs).first()
+        await tabs.query("Tab").remove()
+        tabs.current = "trajectory"
+        assert tabs.current == ""
 
 
 MODELS = {f"accounts/fireworks/models/{name}": name[-9:] for name in ("minimax-m3", "kimi-k2-0905")}

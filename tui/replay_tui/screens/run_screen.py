@@ -53,6 +53,10 @@ class LineTabs(Tabs, can_focus=False):
         tabs = (Tab(label, id=f"tab-{name}") for name, label in names.items())
         super().__init__(*tabs, active=f"tab-{active}" if active else None, id=id)
 
+    def validate_active(self, active: str) -> str:
+        """The tab itself; none where an app that closes took the tabs away before they were mounted."""
+        return super().validate_active(active) if self.query(Tab) else ""
+
     @property
     def current(self) -> str:
         """The active one."""
